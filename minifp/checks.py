@@ -54,3 +54,8 @@ def check_choice(name, value, choices):
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
         raise ArgumentError(f"{name}={shown(value)}: expected one of {expected}")
+
+
+def arguments_in(names):
+    """Of the local names of a constructor its arguments, for the one that it calls."""
+    return {name: names[name] for name in names if name not in ("self", "__class__")}

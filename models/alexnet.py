@@ -28,9 +28,14 @@ class AlexNet(nn.Module):
     linear layers."""
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
-        original: bool = False, dropout: float = 0.5,
-    ) -> None:  # fmt: skip
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
+        original: bool = False,
+        dropout: float = 0.5,
+    ) -> None:
         halvings = check_stem(stem)
         check_flag("AlexNet: original", original)
         counts = [scaled(n, width, 16) for n in (FIRST if original else TODAY)]
@@ -47,11 +52,10 @@ class AlexNet(nn.Module):
         self.features = nn.Sequential(*layers, nn.MaxPool2d(3, 2))
         side, hidden = (6 if stem == "large" else 3 - halvings * 2), scaled(HIDDEN, width)
         self.avgpool = nn.AdaptiveAvgPool2d(side)
-        self.classifier = nn.Sequential(
-            nn.Dropout(dropout), nn.Linear(counts[-1] * side**2, hidden), nn.ReLU(),
-            nn.Dropout(dropout), nn.Linear(hidden, hidden), nn.ReLU(),
-            nn.Linear(hidden, classes),
-        )  # fmt: skip
+        head: list[nn.Module] = []
+        for inputs in (counts[-1] * side**2, hidden):
+            head += [nn.Dropout(dropout), nn.Linear(inputs, hidden), nn.ReLU()]
+        self.classifier = nn.Sequential(*head, nn.Linear(hidden, classes))
         if original:
             self._draw_as_in_2012(width)
 

@@ -29,10 +29,19 @@ class BigLSTM(nn.Module):
     """
 
     def __init__(
-        self, words: int = WORDS, hidden: int = 8192, projection: int = 1024, layers: int = 2, *,
-        embedding: int | None = None, output: str = "sampled", samples: int = SAMPLES,
-        cutoffs: tuple[int, ...] = (), tied: bool = False, dropout: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        words: int = WORDS,
+        hidden: int = 8192,
+        projection: int = 1024,
+        layers: int = 2,
+        *,
+        embedding: int | None = None,
+        output: str = "sampled",
+        samples: int = SAMPLES,
+        cutoffs: tuple[int, ...] = (),
+        tied: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
         check_choice("BigLSTM: output", output, OUTPUTS)
         size = projection if embedding is None else embedding
         if tied and (output == "adaptive" or size != projection):

@@ -8,9 +8,13 @@ class CharGRU(nn.Module):
     """Embedding, GRU, linear head. The logits have the shape that `F.cross_entropy` takes."""
 
     def __init__(
-        self, characters: int, hidden: int = 256, embedding: int = 64, layers: int = 1,
+        self,
+        characters: int,
+        hidden: int = 256,
+        embedding: int = 64,
+        layers: int = 1,
         dropout: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.embedding = nn.Embedding(characters, embedding)
         self.gru = nn.GRU(embedding, hidden, num_layers=layers, dropout=dropout)
         self.head = nn.Linear(hidden, characters)

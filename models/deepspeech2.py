@@ -29,12 +29,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
-from minifp.nn.utils.rnn import (
-    PackedSequence,
-    as_lengths,
-    pack_padded_sequence,
-    pad_packed_sequence,
-)
+from minifp.nn.utils import rnn
 from minifp.ops import tensor
 
 HIGHEST = 20.0  # of the activation
@@ -64,9 +59,9 @@ class SpeechConv(nn.Module):
         )
         return (sizes + 2 * p - k) // s + 1
 
-    def forward(self, x: Tensor, lengths: np.ndarray) -> PackedSequence:
+    def forward(self, x: Tensor, lengths: np.ndarray) -> rnn.PackedSequence:
         steps = self.conv(x).permute(2, 0, 1, 3)
-        packed = pack_padded_sequence(steps, self.sizes(0, lengths), enforce_sorted=False)
+        packed = rnn.pack_padded_sequence(steps, self.sizes(0, lengths), enforce_sorted=False)
         packed = self.bn(packed)
         return packed._replace(data=clipped(packed.data))
 
@@ -78,7 +73,7 @@ class SpeechGRU(nn.Module):
         self.bn = nn.SequenceBatchNorm(inputs)
         self.gru = nn.GRU(inputs, hidden, bidirectional=bidirectional)
 
-    def forward(self, x: PackedSequence) -> PackedSequence:
+    def forward(self, x: rnn.PackedSequence) -> rnn.PackedSequence:
         y, _ = self.gru(self.bn(x))
         if not self.gru.bidirectional:
             return y
@@ -97,11 +92,20 @@ class DeepSpeech2(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 29, features: int = 161, hidden: int = 2560, layers: int = 3,
-        bidirectional: bool = False, *, context: int = 80, fully_connected: int | None = None,
-        channels: Sequence[int] = (32, 32), kernels: Sequence[Pair] = ((11, 41), (11, 21)),
-        strides: Sequence[Pair] = ((2, 2), (1, 2)), dropout: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        classes: int = 29,
+        features: int = 161,
+        hidden: int = 2560,
+        layers: int = 3,
+        bidirectional: bool = False,
+        *,
+        context: int = 80,
+        fully_connected: int | None = None,
+        channels: Sequence[int] = (32, 32),
+        kernels: Sequence[Pair] = ((11, 41), (11, 21)),
+        strides: Sequence[Pair] = ((2, 2), (1, 2)),
+        dropout: float = 0.0,
+    ) -> None:
         check_count("DeepSpeech2: layers", layers)
         if not len(channels) == len(kernels) == len(strides) > 0:
             raise ArgumentError(
@@ -140,7 +144,7 @@ class DeepSpeech2(nn.Module):
         if lengths is None:
             steps = np.full(len(x), x.shape[1])
         else:
-            steps = as_lengths("DeepSpeech2", lengths, *x.shape[:2])
+            steps = rnn.as_lengths("DeepSpeech2", lengths, *x.shape[:2])
             behind = np.arange(x.shape[1]) >= steps[:, None, None]
             x = x.masked_fill(tensor(behind.swapaxes(1, 2), device=x.device), 0.0)
         y = self.convolved(x.unsqueeze(1), steps)
@@ -150,16 +154,16 @@ class DeepSpeech2(nn.Module):
             y = self.row_conv(y)
             y = y._replace(data=clipped(y.data))
         hidden = self.dropout(self.bn(y).data)
-        return pad_packed_sequence(y._replace(data=self.head(clipped(self.fc(hidden)))))
+        return rnn.pad_packed_sequence(y._replace(data=self.head(clipped(self.fc(hidden)))))
 
-    def convolved(self, x: Tensor, lengths: np.ndarray) -> PackedSequence:
+    def convolved(self, x: Tensor, lengths: np.ndarray) -> rnn.PackedSequence:
         """What the convolutions make of (N, 1, T, F): rows (C F')."""
         convs: list[Any] = list(self.convs)
         first, *others = convs
         packed = first(x, lengths)
         for before, conv in zip(convs, others):
             lengths = before.sizes(0, lengths)
-            steps, _ = pad_packed_sequence(packed)
+            steps, _ = rnn.pad_packed_sequence(packed)
             packed = conv(steps.permute(1, 2, 0, 3), lengths)
         return packed._replace(data=packed.data.flatten(1))
 

@@ -58,15 +58,27 @@ class FasterRCNN(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 21, channels: int = 3, stem: str = "large", width: float = 1.0,
-        norm: bool = False, *, min_size: int | None = None, max_size: int | None = None,
+        self,
+        classes: int = 21,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
+        norm: bool = False,
+        *,
+        min_size: int | None = None,
+        max_size: int | None = None,
         anchor_sizes: tuple[float, ...] | None = None,
-        aspect_ratios: tuple[float, ...] = (0.5, 1.0, 2.0), pool: str = "pool",
-        dropout: float = 0.5, image_mean: tuple[float, ...] | None = None,
-        image_std: tuple[float, ...] | None = None, rpn_batch_size_per_image: int = 256,
-        box_batch_size_per_image: int = 128, score_thresh: float = 0.05, nms_thresh: float = 0.5,
+        aspect_ratios: tuple[float, ...] = (0.5, 1.0, 2.0),
+        pool: str = "pool",
+        dropout: float = 0.5,
+        image_mean: tuple[float, ...] | None = None,
+        image_std: tuple[float, ...] | None = None,
+        rpn_batch_size_per_image: int = 256,
+        box_batch_size_per_image: int = 128,
+        score_thresh: float = 0.05,
+        nms_thresh: float = 0.5,
         detections_per_img: int = 100,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_stem(stem)
         check_flag("FasterRCNN: norm", norm)
         check_choice("FasterRCNN: pool", pool, ("pool", "align"))
@@ -83,12 +95,13 @@ class FasterRCNN(nn.Module):
         )
         hidden, scale = scaled(HIDDEN, width), 1 / stride
         align = nn.RoIAlign(POOLED, scale, SAMPLES)
-        self.roi_heads = RoIHeads(
-            align if pool == "align" else nn.RoIPool(POOLED, scale),
-            TwoMLPHead(features * POOLED**2, hidden, dropout), FastRCNNPredictor(hidden, classes),
-            batch_size_per_image=box_batch_size_per_image, score_thresh=score_thresh,
-            nms_thresh=nms_thresh, detections_per_img=detections_per_img,
-        )  # fmt: skip
+        pooling: nn.Module = align if pool == "align" else nn.RoIPool(POOLED, scale)
+        head = TwoMLPHead(features * POOLED**2, hidden, dropout)
+        predictor = FastRCNNPredictor(hidden, classes)
+        kept: dict[str, Any] = {"score_thresh": score_thresh, "nms_thresh": nms_thresh}
+        kept |= {"detections_per_img": detections_per_img}
+        kept |= {"batch_size_per_image": box_batch_size_per_image}
+        self.roi_heads = RoIHeads(pooling, head, predictor, **kept)
         mean = image_mean or (MEAN if channels == 3 else (0.5,) * channels)
         std = image_std or (STD if channels == 3 else (0.25,) * channels)
         shorter, longer = SIDES if is_large else (None, None)

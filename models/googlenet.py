@@ -81,9 +81,15 @@ class GoogLeNet(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
-        original: bool = False, auxiliary: bool | None = None, dropout: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
+        original: bool = False,
+        auxiliary: bool | None = None,
+        dropout: float | None = None,
+    ) -> None:
         halvings = check_stem(stem)
         check_flag("GoogLeNet: original", original)
         auxiliary = original if auxiliary is None else auxiliary

@@ -60,9 +60,13 @@ class InceptionV2(nn.Module):
     paper's own single networks."""
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
         dropout: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         halvings = check_stem(stem)
         large = stem == "large"
         first = scaled(64, width), scaled(64, width), scaled(192, width)

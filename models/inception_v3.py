@@ -114,11 +114,7 @@ class InceptionC(Branches):
 class InceptionD(Halving):
     """3x3, 1x7 and 7x1 and 3x3, and pooling."""
 
-    chains = (
-        ("branch3x3_1", "branch3x3_2"),
-        tuple(f"branch7x7x3_{i}" for i in range(1, 5)),
-        (),
-    )
+    chains = (("branch3x3_1", "branch3x3_2"), tuple(f"branch7x7x3_{i}" for i in range(1, 5)), ())
 
     def __init__(self, inputs: int, n) -> None:
         self.branch3x3_1 = ConvNorm(inputs, n(192))
@@ -175,9 +171,14 @@ class InceptionV3(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
-        auxiliary: bool = False, dropout: float = 0.5,
-    ) -> None:  # fmt: skip
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
+        auxiliary: bool = False,
+        dropout: float = 0.5,
+    ) -> None:
         halvings = check_stem(stem)
         large = stem == "large"
 

@@ -53,9 +53,13 @@ class MobileNetV2(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
         dropout: float = 0.2,
-    ) -> None:  # fmt: skip
+    ) -> None:
         halvings = check_stem(stem)
         large = stem == "large"
         inputs = channels_of(FIRST, width)

@@ -88,9 +88,13 @@ class ResNet(nn.Module):
     depths = (2, 2, 2, 2)
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
         original: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         halvings = check_stem(stem)
         check_flag(f"{type(self).__name__}: original", original)
         self.first(channels, scaled(64, width), stem, halvings)

@@ -48,9 +48,15 @@ class Decoder(nn.Module):
     """
 
     def __init__(
-        self, words: int, embedding: int, hidden: int, layers: int, dropout: float, attention: str,
+        self,
+        words: int,
+        embedding: int,
+        hidden: int,
+        layers: int,
+        dropout: float,
+        attention: str,
         input_feeding: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.hidden, self.input_feeding = hidden, input_feeding
         self.embedding = nn.Embedding(words, embedding)
         self.dropout = nn.Dropout(dropout)
@@ -109,10 +115,16 @@ class Seq2Seq(nn.Module):
     """
 
     def __init__(
-        self, source_words: int, target_words: int, hidden: int = 1024, layers: int = 3,
-        embedding: int | None = None, attention: str = "luong", input_feeding: bool = True,
+        self,
+        source_words: int,
+        target_words: int,
+        hidden: int = 1024,
+        layers: int = 3,
+        embedding: int | None = None,
+        attention: str = "luong",
+        input_feeding: bool = True,
         dropout: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_choice("Seq2Seq: attention", attention, ATTENTION)
         size = hidden if embedding is None else embedding
         self.encoder = Encoder(source_words, size, hidden, layers, dropout)
@@ -142,9 +154,16 @@ class Seq2Seq(nn.Module):
         return states, [keys, self.decoder.attention.projected(keys), there]
 
     def translate(
-        self, source: Tensor, lengths: Any, *, width: int = 5, length_penalty: float = 1.0,
-        longest: int | None = None, begin: int = 1, end: int = 2,
-    ) -> list[Hypothesis]:  # fmt: skip
+        self,
+        source: Tensor,
+        lengths: Any,
+        *,
+        width: int = 5,
+        length_penalty: float = 1.0,
+        longest: int | None = None,
+        begin: int = 1,
+        end: int = 2,
+    ) -> list[Hypothesis]:
         """The best translation of each sentence, by beam search: Hypotheses of codes.
 
         source, lengths: as for `forward`. width: of the beam; 1 takes the best code at each step.

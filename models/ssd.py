@@ -69,10 +69,9 @@ class SSDBackbone(nn.Module):
         self.channels = [len(self.scale_weight), outputs]
         for inner, outer, stride, padding in EXTRA if is_large else EXTRA[:1]:
             inner, outer = scaled(inner, width), scaled(outer, width)
-            block = nn.Sequential(
-                nn.Conv2d(outputs, inner, 1), nn.ReLU(),
-                nn.Conv2d(inner, outer, 3, stride=stride, padding=padding), nn.ReLU(),
-            )  # fmt: skip
+            narrow = nn.Conv2d(outputs, inner, 1)
+            wide = nn.Conv2d(inner, outer, 3, stride=stride, padding=padding)
+            block = nn.Sequential(narrow, nn.ReLU(), wide, nn.ReLU())
             self.extra.append(drawn_xavier(block))
             self.channels.append(outputs := outer)
 
@@ -87,13 +86,10 @@ class SSDBackbone(nn.Module):
 
 def dilated(inputs: int, outputs: int) -> nn.Module:
     """fc6 and fc7 as convolutions, fc6 with its 3x3 numbers 6 pixels apart (section 3)."""
-    return drawn_xavier(
-        nn.Sequential(
-            nn.MaxPool2d(3, 1, padding=1),
-            nn.Conv2d(inputs, outputs, 3, padding=6, dilation=6), nn.ReLU(),
-            nn.Conv2d(outputs, outputs, 1), nn.ReLU(),
-        )
-    )  # fmt: skip
+    fc6 = nn.Conv2d(inputs, outputs, 3, padding=6, dilation=6)
+    fc7 = nn.Conv2d(outputs, outputs, 1)
+    pooling = nn.MaxPool2d(3, 1, padding=1)
+    return drawn_xavier(nn.Sequential(pooling, fc6, nn.ReLU(), fc7, nn.ReLU()))
 
 
 def drawn_xavier(module: nn.Module) -> nn.Module:
@@ -160,14 +156,25 @@ class SSD300(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 21, channels: int = 3, size: int | tuple[int, int] = 300,
-        stem: str = "large", width: float = 1.0, norm: bool = False, *,
+        self,
+        classes: int = 21,
+        channels: int = 3,
+        size: int | tuple[int, int] = 300,
+        stem: str = "large",
+        width: float = 1.0,
+        norm: bool = False,
+        *,
         scales: tuple[float, ...] | None = None,
         aspect_ratios: tuple[tuple[float, ...], ...] | None = None,
-        image_mean: tuple[float, ...] | None = None, image_std: tuple[float, ...] | None = None,
-        iou_thresh: float = 0.5, negative_ratio: float = 3.0, score_thresh: float = 0.01,
-        nms_thresh: float = 0.45, topk_candidates: int = 400, detections_per_img: int = 200,
-    ) -> None:  # fmt: skip
+        image_mean: tuple[float, ...] | None = None,
+        image_std: tuple[float, ...] | None = None,
+        iou_thresh: float = 0.5,
+        negative_ratio: float = 3.0,
+        score_thresh: float = 0.01,
+        nms_thresh: float = 0.45,
+        topk_candidates: int = 400,
+        detections_per_img: int = 200,
+    ) -> None:
         check_stem(stem)
         check_flag("SSD300: norm", norm)
         self.classes = check_count("SSD300: classes", classes, least=2)

@@ -11,9 +11,12 @@ class VGG(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 10, size: int = 32, channels: int = 3,
+        self,
+        classes: int = 10,
+        size: int = 32,
+        channels: int = 3,
         widths: tuple[int, ...] = (64, 128, 256),
-    ) -> None:  # fmt: skip
+    ) -> None:
         layers: list[nn.Module] = []
         for width in widths:
             for inputs in (channels, width):

@@ -12,9 +12,13 @@ HIDDEN = 4096
 
 
 def stages_of(
-    channels: int, stem: str = "large", width: float = 1.0, norm: bool = False, count: int = 5,
+    channels: int,
+    stem: str = "large",
+    width: float = 1.0,
+    norm: bool = False,
+    count: int = 5,
     depths: tuple[int, ...] = DEPTHS,
-) -> list[list[nn.Module]]:  # fmt: skip
+) -> list[list[nn.Module]]:
     """The layers of each of the first stages, with its pooling at the end.
 
     channels: of the pictures. stem, width, norm: as of VGG16; with "smaller" the first pooling is
@@ -45,19 +49,22 @@ class VGG16(nn.Module):
     norm, depths = False, DEPTHS
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
         dropout: float = 0.5,
-    ) -> None:  # fmt: skip
+    ) -> None:
         stages = stages_of(channels, stem, width, self.norm, depths=self.depths)
         self.features = nn.Sequential(*(layer for stage in stages for layer in stage))
         channels = scaled(STAGES[-1][0], width)
         side, hidden = (7 if stem == "large" else 1), scaled(HIDDEN, width)
         self.avgpool = nn.AdaptiveAvgPool2d(side)
-        self.classifier = nn.Sequential(
-            nn.Linear(channels * side**2, hidden), nn.ReLU(), nn.Dropout(dropout),
-            nn.Linear(hidden, hidden), nn.ReLU(), nn.Dropout(dropout),
-            nn.Linear(hidden, classes),
-        )  # fmt: skip
+        head: list[nn.Module] = []
+        for inputs in (channels * side**2, hidden):
+            head += [nn.Linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout)]
+        self.classifier = nn.Sequential(*head, nn.Linear(hidden, classes))
         drawn_normal(self, linear=0.01)
 
     def forward(self, x: Tensor) -> Tensor:

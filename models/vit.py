@@ -24,10 +24,8 @@ class EncoderBlock(nn.Module):
         self.self_attention = nn.MultiheadAttention(size, heads, batch_first=True)
         self.dropout = nn.Dropout(dropout)
         self.ln_2 = nn.LayerNorm(size, eps=EPS)
-        self.mlp = nn.Sequential(
-            nn.Linear(size, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, size),
-            nn.Dropout(dropout),
-        )  # fmt: skip
+        inner = nn.Linear(size, hidden), nn.GELU(), nn.Dropout(dropout)
+        self.mlp = nn.Sequential(*inner, nn.Linear(hidden, size), nn.Dropout(dropout))
         for layer in self.mlp.children():
             if isinstance(layer, nn.Linear):
                 nn.init.xavier_uniform_(layer.weight)
@@ -62,9 +60,15 @@ class ViTTiny(nn.Module):
     """
 
     def __init__(
-        self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
-        size: int | None = None, depth: int = DEPTH, dropout: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        classes: int = 1000,
+        channels: int = 3,
+        stem: str = "large",
+        width: float = 1.0,
+        size: int | None = None,
+        depth: int = DEPTH,
+        dropout: float = 0.0,
+    ) -> None:
         check_stem(stem)
         self.patch = {"large": 16, "small": 4, "smaller": 8}[stem]
         self.size = size or (224 if stem == "large" else 32)

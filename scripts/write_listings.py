@@ -42,27 +42,21 @@ def declarations() -> list:
 # ---- text ---------------------------------------------------------------------------------------
 
 
-def in_lines(words: list[str], indent: str = "    ") -> str:
-    """Words in lines of at most 100 columns."""
-    return "\n".join(wrap(" ".join(words), 100, initial_indent=indent, subsequent_indent=indent))
-
-
-def statements(start: str, names: list[str], end: str = "") -> list[str]:
-    """`start name, name end`, as often as lines of at most 100 columns need it."""
-    listed = ", ".join(name.replace(" ", "\0") for name in names)  # "as" stays beside its names
-    lines = wrap(listed, 100 - len(start + end))
-    return [f"{start}{line.rstrip(',')}{end}\n".replace("\0", " ") for line in lines]
+def statements(before: str, words: list[str], after: str = "") -> str:
+    """As many statements of at most 100 columns as it takes to name all words, in their order."""
+    joined = ", ".join(word.replace(" ", "\0") for word in words)  # "as" stays beside its names
+    lines = wrap(joined, 100 - len(before) - len(after), break_long_words=False)
+    return "".join(f"{before}{line.rstrip(',')}{after}\n" for line in lines).replace("\0", " ")
 
 
 def import_of(module: str, names: list[str]) -> str:
     """The imports of names, each of which may be written "name as other"."""
-    return "".join(statements(f"from {module} import ", names))
+    return statements(f"from {module} import ", names)
 
 
-def all_of(names: list[str], sign: str = "=") -> str:
-    """The assignment of __all__ and what adds to it, or only that."""
-    first, *others = statements("__all__ += [", [f'"{name}"' for name in sorted(names)], "]")
-    return "".join([first.replace("+=", sign, 1), *others])
+def all_of(names: list[str]) -> str:
+    """What adds names to __all__, each statement for itself, as type checkers read it."""
+    return statements("__all__ += [", [f'"{name}"' for name in sorted(names)], "]")
 
 
 def by_kind(declared: list) -> dict[str, list[str]]:
@@ -98,13 +92,13 @@ def of_ops(declared: list) -> list[str]:
 def of_fp(declared: list) -> list[str]:
     """minifp/__init__.py: the imports, and what they add to __all__."""
     imports, names = imported("fp", declared)
-    return [imports, all_of(names, "+=")]
+    return [imports, all_of(names)]
 
 
 def of_functional(declared: list) -> list[str]:
     """minifp/nn/functional.py."""
     imports, names = imported("F", declared)
-    return [f"{imports}{all_of(names)}"]
+    return [imports + all_of(names).replace("+=", "=", 1)]
 
 
 def of_autocast(declared: list) -> list[str]:
@@ -112,9 +106,9 @@ def of_autocast(declared: list) -> list[str]:
     lines = ["OPERATIONS: dict[str, str] = {\n"]
     for kind in import_module("minifp.numerics.autocast").KINDS:
         names = sorted(d.names[0] for d in declared if d.autocast == kind)
-        whole = f'    "{kind}": "{" ".join(names)}",\n'
-        text = f'    "{kind}": """\n{in_lines(names, " " * 8)}\n    """,\n'
-        lines.append(whole if len(whole) <= 101 else text)
+        words = f'"{kind}": "{" ".join(names)}"'
+        texts = wrap(words, 94, break_long_words=False, break_on_hyphens=False)
+        lines.append("    {},\n".format(' "\n    "'.join(texts)))
     return ["".join([*lines, "}\n"])]
 
 

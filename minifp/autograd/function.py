@@ -120,10 +120,10 @@ def _run(cls, *arrays, tensors, needs, leaves, constant):
     constant: is filled with the numbers of the outputs that have none.
     """
     ctx = FunctionContext(needs)
-    args = tuple([
+    args = tuple(
         leaf if leaf is not None and leaf.array is a else Tensor(a) if is_tensor else a
         for a, is_tensor, leaf in zip(arrays, tensors, leaves)
-    ])  # fmt: skip
+    )
     # Nothing in codes: its backward may read in any way what its forward multiplies.
     with no_grad(), entering_by(ANEW):
         if cls.setup_context is None:

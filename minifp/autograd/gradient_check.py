@@ -22,9 +22,13 @@ class GradcheckError(MinifpError, AssertionError):
 
 
 def gradcheck(
-    fn: Callable[..., Any], inputs: Tensor | Sequence[Tensor], eps: float = 1e-6,
-    atol: float = 1e-6, rtol: float = 1e-5, seed: int = 0,
-) -> bool:  # fmt: skip
+    fn: Callable[..., Any],
+    inputs: Tensor | Sequence[Tensor],
+    eps: float = 1e-6,
+    atol: float = 1e-6,
+    rtol: float = 1e-5,
+    seed: int = 0,
+) -> bool:
     """True if the gradients of `fn(*inputs)` (a tensor or several) agree with measured slopes.
 
     inputs: tensors; those that require a gradient must be float64. eps: the step h. The two slopes

@@ -22,9 +22,12 @@ from minifp.runtime.device import full, moved
 
 
 def clip_grad_norm_(
-    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float | str = 2.0,
-    error_if_nonfinite: bool = False, foreach: bool | None = None,
-) -> Tensor:  # fmt: skip
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float | str = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Scale all gradients down together so that their norm is at most `max_norm`.
 
     parameters: a tensor or several; those without a gradient are left out. norm_type: p > 0 of the

@@ -12,7 +12,7 @@ from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu import threads
 from minifp.runtime.cpu.compile.machine import F64, I64, kernel_of
 from minifp.runtime.cpu.emit.formats_ir import BYTES, FORMATS
-from minifp.runtime.cpu.emit.loops import Code, new_module
+from minifp.runtime.cpu.emit.loops import CHUNKED, Code, new_module, parameters
 from minifp.runtime.cpu.kernels import pool
 from minifp.runtime.cpu.kernels.scattered import DTYPES, Scattered, parts_of
 
@@ -27,10 +27,8 @@ FLOATS, SINGLE = {*DTYPES.values()}, np.dtype("float32")
 def squares_text(dtype: str) -> str:
     """LLVM's text of `squares`: out[chunk] = the sum of squares of `length` numbers, in the same
     order in every format."""
-    code = Code(new_module("squares"), "squares", {
-        **{"counter": "int64", "count": "i64", "scratch": "float32", "length": "i64"},
-        **{"total": "i64", "starts": "int64", "addresses": "int64", "out": "float64"},
-    })  # fmt: skip
+    takes = CHUNKED | parameters("starts int64, addresses int64, out float64")
+    code = Code(new_module("squares"), "squares", takes)
     b, sum = code.b, code.slot(F64)
     with code.chunks() as chunk:
         start = b.mul(chunk, code.p["length"])

@@ -24,9 +24,15 @@ Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
 
 def grad(
-    outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
-    create_graph: bool = False, allow_unused: bool = False, *, seed: float = 1.0,
-) -> tuple:  # fmt: skip
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+    *,
+    seed: float = 1.0,
+) -> tuple:
     """The gradients of the sum of `outputs` for each of `inputs`, as a tuple; no leaf's changes.
 
     outputs, inputs: a tensor or several; inputs may also be values in the middle of a graph.

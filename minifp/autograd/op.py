@@ -35,9 +35,12 @@ from minifp.typing import F
 
 
 def op(
-    fn: Callable[..., Any] | None = None, *, name: str = "", weights: tuple[str, ...] = (),
+    fn: Callable[..., Any] | None = None,
+    *,
+    name: str = "",
+    weights: tuple[str, ...] = (),
     derived: Callable[..., tuple] | None = None,
-) -> Callable[..., Any]:  # fmt: skip
+) -> Callable[..., Any]:
     """Make `fn(*arrays, **params) -> (y, saved, backward)` an operation on Tensors.
 
     Positional arguments are Tensors (or arrays, Python numbers, None); keywords are parameters. y

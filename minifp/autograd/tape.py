@@ -84,9 +84,14 @@ class Tensor:
     precision: policy.Precision | None = None  # parameters have one
 
     def __init__(
-        self, array: Any = (), requires_grad: bool = False, storage: Storage | None = None,
-        node: "Node | None" = None, index: int | None = None, *more: int,
-    ) -> None:  # fmt: skip
+        self,
+        array: Any = (),
+        requires_grad: bool = False,
+        storage: Storage | None = None,
+        node: "Node | None" = None,
+        index: int | None = None,
+        *more: int,
+    ) -> None:
         if type(array) is not np.ndarray or array.dtype not in STORED:
             if type(array) is int:
                 array = as_sizes(array, requires_grad, storage, node, index, *more)
@@ -188,10 +193,8 @@ class Node:
     site: where its kernels find the scales of operands that are delayed, or None.
     """
 
-    __slots__ = (
-        *("op", "params", "parents", "saved", "backward", "shapes", "formats"),
-        *("precision", "module", "watched", "hooks", "call", "site", "__weakref__"),
-    )
+    __slots__ = ["op", "params", "parents", "saved", "backward", "shapes", "formats"]
+    __slots__ += ["precision", "module", "watched", "hooks", "call", "site", "__weakref__"]
     op: str
     params: dict
     parents: tuple
@@ -207,9 +210,16 @@ class Node:
     site: Any
 
     def __init__(
-        self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable,
-        outputs: tuple, precision: policy.Precision, call: Any,
-    ) -> None:  # fmt: skip
+        self,
+        op: str,
+        params: dict,
+        parents: tuple,
+        saved: Any,
+        backward: Callable,
+        outputs: tuple,
+        precision: policy.Precision,
+        call: Any,
+    ) -> None:
         self.op, self.params, self.parents, self.call, self.site = op, params, parents, call, None
         self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
         self.precision, self.module = precision, module_path.get()

@@ -90,8 +90,9 @@ class Emitter:
     """Writes nodes where a builder stands. known: the values there are; flags: of arithmetic; read:
     what gives those that are no operations."""
 
-    def __init__(self, builder: ir.IRBuilder, known: dict[Node, Any], flags: tuple = ("contract",),
-                 read: Any = None):  # fmt: skip
+    def __init__(
+        self, builder: ir.IRBuilder, known: dict[Node, Any], flags: tuple = ("contract",), read=None
+    ):
         self.builder, self.known, self.flags, self.read = builder, known, flags, read
 
     def value(self, node: Node) -> Any:

@@ -127,9 +127,8 @@ class Rows(Formula):
         rest = [m for m in self.nodes if self.extent.get(m) in ("r", "e", "k")]
         rest = [m for m in rest if m not in over_rows]
         self.early_nodes = [
-            n for n in over_rows
-            if self.extent[n] == "c" and not self.made_of([n]).isdisjoint(rest)
-        ]  # fmt: skip
+            n for n in over_rows if self.extent[n] == "c" and not self.made_of([n]).isdisjoint(rest)
+        ]
         self.late = [n for n in over_rows if n not in self.early_nodes]
         self.forms = [self._form(axes) for axes in self.shapes]
         self.has_elements = self.passes > 0 or "e" in self.forms  # or one of them for each row
@@ -257,9 +256,10 @@ class Rows(Formula):
         dear = [m for m in uses if len(uses[m]) > 1 and len(self.elements(m)) >= DEAR]
         dear = [m for m in dear if m not in self.scans]
         return self.scans + [
-            m for m in dear
+            m
+            for m in dear
             if not any(m in self.elements(u) and uses[m] <= uses[u] for u in dear if u is not m)
-        ]  # fmt: skip
+        ]
 
 
 def _set(axes):

@@ -32,8 +32,7 @@ class RowFormulas(Variants):
         folds: see Trace."""
         trace = ArrayTrace(folds)
         symbols = [self._entered(trace, k, a) for k, a in enumerate(args)]
-        keywords = {name: trace.setting(v, name) for name, v in plain.items()
-                    if name not in self.arguments}  # fmt: skip
+        keywords = {n: trace.setting(v, n) for n, v in plain.items() if n not in self.arguments}
         if "shape" in settings:
             keywords["shape"] = _shape(trace, symbols, args, settings["shape"])
         primitives = self.keywords & {"sum", "prod", *SCANS}

@@ -37,9 +37,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """
 
     def __init__(
-        self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
         head_bias: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         positive(in_features=in_features, n_classes=n_classes)
         self.cutoffs = _checked(cutoffs, n_classes)
         self.in_features, self.n_classes, self.div_value = in_features, n_classes, div_value

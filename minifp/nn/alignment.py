@@ -8,6 +8,7 @@ computed once a sentence, by `projected`; a loop over steps hands it in.
 """
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from minifp.nn.parameter import Parameter
 from minifp.ops.products.attention import attend
 from minifp.runtime.device import device_of, moved
 
+Mask: TypeAlias = Tensor | np.ndarray | None
 SCORES = ("dot", "general")
 
 
@@ -42,9 +44,8 @@ class _Alignment(Module):
         raise NotImplementedError
 
     def forward(
-        self, query: Tensor, keys: Tensor, mask: Tensor | np.ndarray | None = None,
-        projected: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        self, query: Tensor, keys: Tensor, mask: Mask = None, projected: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The context of each step, (B, T, K), and the weights, (B, T, S), whose rows sum to 1.
 
         query: (B, T, Q), of T steps, or (B, Q) of one; the results are then without T.
@@ -115,11 +116,7 @@ class LuongAttention(_Alignment):
         return keys if self.key_projection is None else self.key_projection(keys)
 
     def _attended(self, query, keys, seen, projected):
-        context, weights = attend(
-            query, projected, keys, seen, 0.0, scale=1.0,
-            need_weights=True,
-        )  # fmt: skip
-        return context, weights
+        return attend(query, projected, keys, seen, 0.0, scale=1.0, need_weights=True)
 
     def extra_repr(self) -> str:
         return f"{self.query_size}, {self.key_size}, score={self.score!r}"

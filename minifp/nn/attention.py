@@ -32,10 +32,17 @@ class MultiheadAttention(Module):
     """
 
     def __init__(
-        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
-        add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
-        vdim: int | None = None, batch_first: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+    ) -> None:
         kdim, vdim = (embed_dim if n is None else n for n in (kdim, vdim))
         positive(embed_dim=embed_dim, num_heads=num_heads, kdim=kdim, vdim=vdim)
         probability("MultiheadAttention", dropout=dropout)
@@ -62,10 +69,16 @@ class MultiheadAttention(Module):
             self.out_proj.bias.data = initial.zeros((embed_dim,))
 
     def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
-        need_weights: bool = True, attn_mask: Tensor | None = None,
-        average_attn_weights: bool = True, is_causal: bool = False,
-    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
         """(result, weights): (L, N, E) and (N, L, S), or None unless need_weights.
 
         query: (L, N, E)  key: (S, N, kdim)  value: (S, N, vdim), or (N, L, E) and so on with

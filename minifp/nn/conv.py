@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from minifp import ops
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_choice, check_flag
+from minifp.checks import arguments_in, check_choice, check_flag
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import initial
 from minifp.nn.checks import positive
@@ -61,14 +61,18 @@ class _Straight(_Conv):
     convolve = staticmethod(ops.conv2d)
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
-        padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1, bias: bool = True,
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints | str = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+        bias: bool = True,
         padding_mode: str = "zeros",
-    ) -> None:  # fmt: skip
-        self._set_up(
-            *(in_channels, out_channels, groups, bias, padding_mode),
-            kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
-        )  # fmt: skip
+    ) -> None:
+        self._set_up(**arguments_in(locals()))
         if self.padding == "same" and set(self.stride) != {1}:
             raise ArgumentError(f'padding="same" with stride={self.stride}: expected 1')
 
@@ -112,15 +116,19 @@ class _Transposed(_Conv):
     convolve = staticmethod(ops.conv_transpose2d)
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
-        padding: Ints = 0, output_padding: Ints = 0, groups: int = 1, bias: bool = True,
-        dilation: Ints = 1, padding_mode: str = "zeros",
-    ) -> None:  # fmt: skip
-        self._set_up(
-            *(in_channels, out_channels, groups, bias, padding_mode),
-            kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
-            output_padding=output_padding,
-        )  # fmt: skip
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Ints = 1,
+        padding_mode: str = "zeros",
+    ) -> None:
+        self._set_up(**arguments_in(locals()))
 
     def forward(self, x: Tensor, output_size: Ints | None = None) -> Tensor:
         """x (N, in, ...) or (in, ...): the result is (N, out, ...) or (out, ...).
@@ -130,8 +138,7 @@ class _Transposed(_Conv):
         """
         added = self.output_padding if output_size is None else self._added(x, output_size)
         return self.convolve(
-            *(x, self.weight, self.bias, self.stride, self.padding, added, self.groups),
-            self.dilation,
+            x, self.weight, self.bias, self.stride, self.padding, added, self.groups, self.dilation
         )
 
     def _added(self, x, output_size):
@@ -139,7 +146,7 @@ class _Transposed(_Conv):
         sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,)
         wanted = as_sizes(sizes[-self.ndim :], "output_size", 1, self.ndim)
         given = zip(
-            x.shape[-self.ndim :], *(self.kernel_size, self.stride), self.padding, self.dilation
+            x.shape[-self.ndim :], self.kernel_size, self.stride, self.padding, self.dilation
         )
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, k, s, p, d in given]
         added = tuple(w - n for w, n in zip(wanted, least))

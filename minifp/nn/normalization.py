@@ -48,9 +48,15 @@ class _Norm(Module):
     shapes = ""
 
     def __init__(
-        self, num_features: int, eps: float, momentum: float | None, affine: bool,
-        track_running_stats: bool, bias: bool,
-    ) -> None:  # fmt: skip
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        *,
+        bias: bool = True,
+    ) -> None:
         layer = type(self).__name__
         positive(num_features=num_features)
         check_positive(f"{layer}: eps", eps)
@@ -89,6 +95,12 @@ class _Norm(Module):
                 f"{self.num_features} channels{guess}"
             )
 
+    def _settings(self, momentum):
+        """What operations are told of it, behind their input."""
+        own = self.running_mean, self.running_var, self.weight, self.bias
+        by_batch = self.training or not self.track_running_stats
+        return *own, by_batch, 0.0 if momentum is None else momentum, self.eps
+
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
@@ -97,18 +109,6 @@ class _Norm(Module):
 
 
 class _BatchNorm(_Norm):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
-
     def forward(self, x: Tensor) -> Tensor:
         """x (N, C), (N, C, L) or (N, C, H, W), as the class says: the result has its shape."""
         self.check(x, 1)
@@ -117,11 +117,7 @@ class _BatchNorm(_Norm):
             before = self.running_mean.storage.version
             if momentum is None:
                 momentum = 1 / (self.num_batches_tracked.item() + 1)
-        y = ops.batch_norm(
-            *(x, self.running_mean, self.running_var, self.weight, self.bias),
-            self.training or not self.track_running_stats,
-            *(0.0 if momentum is None else momentum, self.eps),
-        )
+        y = ops.batch_norm(x, *self._settings(momentum))
         if self.track_running_stats and self.running_mean.storage.version != before:
             count = self.num_batches_tracked
             count.storage.write(count.array, count.array + 1)
@@ -151,18 +147,14 @@ class _InstanceNorm(_Norm):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """x with or without N, as the class says: the result has its shape."""
         whole = self.ndims[-1]  # with a batch
         self.check(x, 1 if getattr(x, "ndim", None) == whole else 0)
         batch = x if x.ndim == whole else x.reshape(1, *x.shape)
-        y = ops.instance_norm(
-            *(batch, self.running_mean, self.running_var, self.weight, self.bias),
-            self.training or not self.track_running_stats,
-            *(0.0 if self.momentum is None else self.momentum, self.eps),
-        )
+        y = ops.instance_norm(batch, *self._settings(self.momentum))
         return y.reshape(x.shape) if batch is not x else y
 
 
@@ -190,9 +182,14 @@ class GroupNorm(Module):
     multiplies = False
 
     def __init__(
-        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *,
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        *,
         bias: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         positive(num_groups=num_groups, num_channels=num_channels)
         check_positive("GroupNorm: eps", eps)
         check_flag("GroupNorm: affine", affine)
@@ -228,9 +225,12 @@ class LayerNorm(Module):
     multiplies = False
 
     def __init__(
-        self, normalized_shape: Ints, eps: float = 1e-5, elementwise_affine: bool = True,
+        self,
+        normalized_shape: Ints,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
         bias: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.normalized_shape = as_normalized_shape("LayerNorm", normalized_shape)
         check_range("LayerNorm: eps", eps)
         check_flag("LayerNorm: elementwise_affine", elementwise_affine)

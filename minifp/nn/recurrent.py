@@ -4,6 +4,7 @@ from typing import Any
 
 from minifp import ops
 from minifp.autograd.tape import Tensor
+from minifp.checks import arguments_in
 from minifp.nn.rnn_base import RNNBase
 from minifp.ops.recurrent.rnn import check_nonlinearity
 
@@ -15,10 +16,16 @@ class RNN(RNNBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
-        bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
         bidirectional: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_nonlinearity("RNN", nonlinearity)
         self.nonlinearity = nonlinearity
         super().__init__(
@@ -39,12 +46,16 @@ class GRU(RNNBase):
     gates = 3
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
-        )
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+    ) -> None:
+        super().__init__(**arguments_in(locals()))
 
     def operation(
         self, x: Tensor, states: list[Tensor], weights: dict[str, Any], **given: Any

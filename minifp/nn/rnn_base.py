@@ -2,10 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from minifp import ops
 from minifp.autograd.tape import Tensor
@@ -15,9 +12,11 @@ from minifp.nn import initial
 from minifp.nn.checks import positive, probability
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
-from minifp.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from minifp.nn.utils.rnn import Lengths, PackedSequence, pack_padded_sequence, pad_packed_sequence
 from minifp.ops.arguments import check_room
 from minifp.runtime.device import device_of
+
+State: TypeAlias = Tensor | tuple[Tensor, Tensor] | None  # h, or h and c; None for zeros
 
 
 class RNNBase(Module):
@@ -39,10 +38,16 @@ class RNNBase(Module):
     gates = 1  # blocks of H rows in the weights
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
         proj_size: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         name = type(self).__name__
         positive(input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
         check_room(type(self).__name__, (num_layers, hidden_size, hidden_size))
@@ -119,9 +124,8 @@ class RNNBase(Module):
     # ---- forward ----
 
     def forward(
-        self, input: Tensor | PackedSequence, hx: Tensor | tuple[Tensor, Tensor] | None = None, *,
-        lengths: Tensor | np.ndarray | Sequence[int] | None = None,
-    ) -> tuple[Tensor | PackedSequence, Tensor | tuple[Tensor, ...]]:  # fmt: skip
+        self, input: Tensor | PackedSequence, hx: State = None, *, lengths: Lengths | None = None
+    ) -> tuple[Tensor | PackedSequence, Tensor | tuple[Tensor, ...]]:
         """The outputs, and the state after the last step.
 
         input: (T, B, I), (B, T, I) with batch_first, (T, I) of one sequence, or a PackedSequence.

@@ -35,6 +35,8 @@ from minifp.typing import DType
 
 Activation = str | Callable[[Tensor], Tensor]
 ACTIVATIONS = ("relu", "gelu")
+OF_DECODER = "tgt_mask", "memory_mask", "tgt_key_padding_mask", "memory_key_padding_mask"
+OF_DECODER += "tgt_is_causal", "memory_is_causal"
 
 
 class _Layer(Module):
@@ -46,10 +48,17 @@ class _Layer(Module):
     multihead_attn: MultiheadAttention
 
     def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-        norm_first: bool = False, bias: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+    ) -> None:
         check_flag("norm_first", norm_first)
         self.norm_first = norm_first
         for name in self.attentions:
@@ -102,9 +111,12 @@ class TransformerEncoderLayer(_Layer):
     attentions = ("self_attn",)
 
     def forward(
-        self, src: Tensor, src_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None, is_causal: bool = False,
-    ) -> Tensor:  # fmt: skip
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
         look = _looking(self.self_attn, None, src_mask, src_key_padding_mask, is_causal)
         return self._changed(self._changed(src, look, 1), self._feed_forward, 2)
 
@@ -116,11 +128,16 @@ class TransformerDecoderLayer(_Layer):
     attentions = ("self_attn", "multihead_attn")
 
     def forward(
-        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False,
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         own = None, tgt_mask, tgt_key_padding_mask, tgt_is_causal
         other = memory, memory_mask, memory_key_padding_mask, memory_is_causal
         x = self._changed(tgt, _looking(self.self_attn, *own), 1)
@@ -155,15 +172,22 @@ class TransformerEncoder(_Stack):
     """
 
     def __init__(
-        self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
-        enable_nested_tensor: bool = True, mask_check: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
         self._hold(encoder_layer, num_layers, norm)
 
     def forward(
-        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         masks = {"src_mask": mask, "src_key_padding_mask": src_key_padding_mask}
         return self._through(src, is_causal=bool(is_causal), **masks)
 
@@ -175,11 +199,16 @@ class TransformerDecoder(_Stack):
         self._hold(decoder_layer, num_layers, norm)
 
     def forward(
-        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None,
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
         hints = {"tgt_is_causal": bool(tgt_is_causal), "memory_is_causal": memory_is_causal}
         return self._through(tgt, memory, *masks, **hints)
@@ -195,12 +224,21 @@ class Transformer(Module):
     multiplies = False
 
     def __init__(
-        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6,
-        num_decoder_layers: int = 6, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: Activation = F.relu, custom_encoder: Module | None = None,
-        custom_decoder: Module | None = None, layer_norm_eps: float = 1e-5,
-        batch_first: bool = False, norm_first: bool = False, bias: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+    ) -> None:
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
         sizes = d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps
         flags = batch_first, norm_first, bias
@@ -222,21 +260,25 @@ class Transformer(Module):
                 init.xavier_uniform_(p)
 
     def forward(
-        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None, *, src_is_causal: bool | None = None,
-        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
-    ) -> Tensor:  # fmt: skip
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        *,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        arguments = locals()
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
-        return self.decoder(
-            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal,
-        )  # fmt: skip
+        return self.decoder(tgt, memory, **{name: arguments[name] for name in OF_DECODER})
 
     @staticmethod
     def generate_square_subsequent_mask(

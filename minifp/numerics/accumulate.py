@@ -44,21 +44,12 @@ from typing import NamedTuple
 import numpy as np
 
 from minifp.errors import ShapeError
-from minifp.numerics.formats import (
-    downcast,
-    float16,
-    float32,
-    format_of,
-    is_float,
-    is_narrow,
-    round_to,
-    upcast,
-)
+from minifp.numerics import formats
 from minifp.numerics.sum_format import as_sum_format
 from minifp.runtime import cpu
 from minifp.runtime.browser import IN_BROWSER
 
-COMPILED = {float16: "minifp.numerics.accumulate_numba"}  # by the format of sequential sums
+COMPILED = {formats.float16: "minifp.numerics.accumulate_numba"}  # by the format of sequential sums
 
 
 class Primitives(NamedTuple):
@@ -83,7 +74,7 @@ def primitives(sums) -> Primitives:
 
 @cache
 def _primitives(sums):
-    if sums.chunk is None and format_of(sums.dtype).bits >= 32:
+    if sums.chunk is None and formats.format_of(sums.dtype).bits >= 32:
         return Primitives(
             sum=plain_sum,
             dot=partial(checked_dot, dot_of_rows if IN_BROWSER else np.matmul),
@@ -136,7 +127,7 @@ def _fit(a, b):
 
 
 def _at_least_single(x):
-    return upcast(x, float32) if is_narrow(x.dtype) else x
+    return formats.upcast(x, formats.float32) if formats.is_narrow(x.dtype) else x
 
 
 def reduced_axes(x, axis) -> tuple:
@@ -179,7 +170,7 @@ def plain_sum(x, axis=None, keepdims=False):
     x = _at_least_single(x)
     axes = reduced_axes(x, axis)
     shape = _without(x.shape, axes, keepdims)
-    if not is_float(x.dtype) or x.size <= ROWS * prod(shape):
+    if not formats.is_float(x.dtype) or x.size <= ROWS * prod(shape):
         return np.asarray(np.add.reduce(x, axes)).reshape(shape)
     order = range(x.ndim)
     if not x.flags.c_contiguous:  # take the axes as they lie in memory, to walk none in strides
@@ -229,7 +220,7 @@ def plain_cumsum(x, axis):
     """
     x = _at_least_single(x)
     (axis,) = reduced_axes(x, axis)
-    if not is_float(x.dtype):
+    if not formats.is_float(x.dtype):
         return np.cumsum(x, axis)
     return np.moveaxis(_running_sums(np.moveaxis(x, axis, 0)), 0, axis)
 
@@ -257,7 +248,7 @@ def plain_prod(x, axis=None, keepdims=False):
     axes = reduced_axes(x, axis)
     kept = tuple(i for i in range(x.ndim) if i not in axes)
     shape = _without(x.shape, axes, keepdims)
-    if not is_float(x.dtype) or not x.size:
+    if not formats.is_float(x.dtype) or not x.size:
         return np.multiply.reduce(x, axes).reshape(shape)
     mantissas = x.transpose(axes + kept).reshape(-1, prod(x.shape[i] for i in kept))
     mantissas, exponents = np.frexp(mantissas)
@@ -287,10 +278,10 @@ def sequential_sum(sums, x, axis=None, keepdims=False):
     axes = reduced_axes(x, axis)
     columns = _columns(_as_single(x, sums.dtype), axes)
     K, N = columns.shape
-    y = np.zeros(N, float32)
+    y = np.zeros(N, formats.float32)
     for part, count, n in _chunks(sums, K, N):
         rows = columns[part].reshape(count, n, N).swapaxes(0, 1).reshape(n, count * N)
-        y = _add_up(float32, y, _kernels(sums.dtype).sum_columns(rows).reshape(count, N))
+        y = _add_up(formats.float32, y, _kernels(sums.dtype).sum_columns(rows).reshape(count, N))
     return y.reshape(_without(x.shape, axes, keepdims))
 
 
@@ -301,20 +292,20 @@ def sequential_dot(sums, a, b):
     ia, ib = (_which_matrix(x.shape[:-2], leading) for x in (a, b))
     a, b = (_matrices(_as_single(x, sums.dtype)) for x in (a, b))
     (A, M, K), (B, _, N) = a.shape, b.shape
-    y = np.zeros((len(ia), M, N), float32)
+    y = np.zeros((len(ia), M, N), formats.float32)
     for part, count, n in _chunks(sums, K, y.size):  # each a matrix of its own
         products = _kernels(sums.dtype).dot_matrices(
             a[:, :, part].reshape(A, M, count, n).swapaxes(1, 2).reshape(A * count, M, n),
             b[:, part].reshape(B * count, n, N),
             *((i[:, None] * count + np.arange(count)).reshape(-1) for i in (ia, ib)),
         )
-        y = _add_up(float32, y, products.reshape(len(ia), count, M, N).swapaxes(0, 1))
+        y = _add_up(formats.float32, y, products.reshape(len(ia), count, M, N).swapaxes(0, 1))
     return y.reshape(*leading, M, N)
 
 
 def sequential_cumsum(sums, x, axis):
     """The running sums of x along one axis, as sequential_sum adds them up."""
-    return _running(np.add, sums, x + float32.type(0), axis)  # no -0: a sum starts at +0
+    return _running(np.add, sums, x + formats.float32.type(0), axis)  # no -0: a sum starts at +0
 
 
 def sequential_prod(sums, x, axis=None, keepdims=False):
@@ -366,7 +357,7 @@ def _running_results(operation, sums, x):
     is full; of K = 0 that of nothing."""
     n = _length(sums, len(x))
     count = max(1, -(-len(x) // n))
-    chunks = np.full((count * n, *x.shape[1:]), operation.identity, float32)
+    chunks = np.full((count * n, *x.shape[1:]), operation.identity, formats.float32)
     chunks[: len(x)] = x
     results = _partial_results(operation, sums.dtype, chunks.reshape(count, n, *x.shape[1:]), 1)
     with np.errstate(all="ignore"):
@@ -380,16 +371,22 @@ def _partial_results(operation, dtype, x, axis=0):
     that it has."""
     with np.errstate(all="ignore"):  # Inf and NaN are values here
         if dtype.kind == "V":
-            y = np.moveaxis(np.array(round_to(x, dtype)), axis, 0)
+            y = np.moveaxis(np.array(formats.round_to(x, dtype)), axis, 0)
             for k in range(1, len(y)):
-                y[k] = round_to(operation(y[k - 1], y[k]), dtype)
+                y[k] = formats.round_to(operation(y[k - 1], y[k]), dtype)
             return np.moveaxis(y, 0, axis)
-        return upcast(operation.accumulate(downcast(x, dtype), axis=axis), float32)
+        return formats.upcast(
+            operation.accumulate(formats.downcast(x, dtype), axis=axis), formats.float32
+        )
 
 
 def _as_single(x, dtype):
     """x as float32. Numbers that float32 cannot hold are rounded to `dtype` at once, not twice."""
-    return x if x.dtype == float32 else upcast(downcast(x, dtype), float32)
+    return (
+        x
+        if x.dtype == formats.float32
+        else formats.upcast(formats.downcast(x, dtype), formats.float32)
+    )
 
 
 def _matrices(x):
@@ -428,19 +425,19 @@ def references(dtype):
 
 def sum_columns(dtype, x):
     """The sequential sum of each column of x (K, N) float32: (N) float32."""
-    return _add_up(dtype, np.zeros(x.shape[1], float32), round_to(x, dtype))
+    return _add_up(dtype, np.zeros(x.shape[1], formats.float32), formats.round_to(x, dtype))
 
 
 def dot_matrices(dtype, a, b, ia, ib):
     """The sequential products a[ia[i]] @ b[ib[i]] of (_, M, K) and (_, K, N): (B, M, N) float32."""
     with np.errstate(all="ignore"):
-        a, b = round_to(a, dtype)[ia], round_to(b, dtype)[ib]
-        y = np.zeros((len(ia), a.shape[1], b.shape[2]), float32)
+        a, b = formats.round_to(a, dtype)[ia], formats.round_to(b, dtype)[ib]
+        y = np.zeros((len(ia), a.shape[1], b.shape[2]), formats.float32)
         step = max(1, CACHED // max(1, y.size))  # products of some k at once
         for k in range(0, a.shape[2], step):
             column = np.moveaxis(a[:, :, k : k + step], 2, 0)[:, :, :, None]
             row = np.moveaxis(b[:, k : k + step], 1, 0)[:, :, None, :]
-            y = _add_up(dtype, y, round_to(np.multiply(column, row, order="C"), dtype))
+            y = _add_up(dtype, y, formats.round_to(np.multiply(column, row, order="C"), dtype))
         return y
 
 
@@ -450,5 +447,5 @@ def _add_up(dtype, start, addends):
         return _partial_results(np.add, dtype, np.concatenate([start[None], addends]))[-1]
     with np.errstate(all="ignore"):  # Inf and NaN are values here
         for addend in addends:
-            start = round_to(start + addend, dtype)
+            start = formats.round_to(start + addend, dtype)
     return start

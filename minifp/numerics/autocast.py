@@ -75,45 +75,31 @@ IN_BFLOAT16 = {  # the reason where float16's is its range, or its number of dig
 # Which operations are of which kind: each declares its own, where it is defined.
 # ---- written by scripts/write_listings.py: do not edit ----
 OPERATIONS: dict[str, str] = {
-    "product": """
-        addmm bmm conv1d conv2d conv_transpose1d conv_transpose2d einsum linear matmul mm mv prelu
-        scaled_dot_product_attention
-    """,
+    "product": "addmm bmm conv1d conv2d conv_transpose1d conv_transpose2d einsum linear matmul mm "
+    "mv prelu scaled_dot_product_attention",
     "recurrence": "gru lstm rnn",
     "power": "cosh exp expm1 pow reciprocal rsqrt sinh softplus square tan",
     "steep": "acos asin log log10 log1p log2",
-    "sum": """
-        cosine_similarity cumprod cumsum log_softmax logsumexp mean norm normalize pairwise_distance
-        prod softmax softmin sum
-    """,
+    "sum": "cosine_similarity cumprod cumsum log_softmax logsumexp mean norm normalize "
+    "pairwise_distance prod softmax softmin sum",
     "deviation": "group_norm layer_norm rms_norm",
-    "loss": """
-        binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss huber_loss
-        kl_div l1_loss mse_loss nll_loss sigmoid_focal_loss smooth_l1_loss
-    """,
+    "loss": "binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss "
+    "huber_loss kl_div l1_loss mse_loss nll_loss sigmoid_focal_loss smooth_l1_loss",
     "blend": "interpolate",
-    "coordinates": """
-        box_area box_convert box_iou clip_boxes_to_image decode_boxes encode_boxes
-        generalized_box_iou generalized_box_iou_loss
-    """,
+    "coordinates": "box_area box_convert box_iou clip_boxes_to_image decode_boxes encode_boxes "
+    "generalized_box_iou generalized_box_iou_loss",
     "probability": "binary_cross_entropy",
-    "pointwise": """
-        abs add atan cast ceil celu clamp cos div dropout elu erf floor floor_divide gelu glu
-        hardsigmoid hardswish hardtanh leaky_relu lerp logsigmoid maximum minimum mish mul neg outer
-        relu relu6 remainder round selu sigmoid sign silu sin softsign sqrt sub tanh trunc
-        trunc_divide where
-    """,
+    "pointwise": "abs add atan cast ceil celu clamp cos div dropout elu erf floor floor_divide "
+    "gelu glu hardsigmoid hardswish hardtanh leaky_relu lerp logsigmoid maximum minimum mish mul "
+    "neg outer relu relu6 remainder round selu sigmoid sign silu sin softsign sqrt sub tanh trunc "
+    "trunc_divide where",
     "statistics": "batch_norm instance_norm",
     "meeting": "dot index_add scatter_add",
-    "wide_sum": """
-        adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d fold local_response_norm
-        roi_align std var
-    """,
-    "exact": """
-        adaptive_max_pool1d adaptive_max_pool2d amax amin cat contiguous diagonal embedding expand
-        flip gather getitem index_select masked_fill max max_pool1d max_pool2d median min pack pad
-        permute repeat reshape roi_pool roll scatter sort topk tril triu unfold unpack view
-    """,
+    "wide_sum": "adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d fold "
+    "local_response_norm roi_align std var",
+    "exact": "adaptive_max_pool1d adaptive_max_pool2d amax amin cat contiguous diagonal embedding "
+    "expand flip gather getitem index_select masked_fill max max_pool1d max_pool2d median min pack "
+    "pad permute repeat reshape roi_pool roll scatter sort topk tril triu unfold unpack view",
 }
 # ---- written until here ----
 UNLISTED = "not listed: works in the formats of its inputs"

@@ -273,9 +273,12 @@ class Kernel:
 
 
 def kernel(
-    role: str, *out: str, operands: Mapping[str, Axes] | None = None,
-    gradients: Mapping[str, Axes] | None = None, product: str | None = None,
-) -> Callable[[Callable[..., Any]], Kernel]:  # fmt: skip
+    role: str,
+    *out: str,
+    operands: Mapping[str, Axes] | None = None,
+    gradients: Mapping[str, Axes] | None = None,
+    product: str | None = None,
+) -> Callable[[Callable[..., Any]], Kernel]:
     """Make `reference(*arrays, **params)` a Kernel with this role and these result formats.
 
     operands, gradients: the arguments that enter products, and those of them that are gradients;

@@ -49,6 +49,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.errors import PrecisionError
+from minifp.numerics import precision_grammar
 from minifp.numerics.amax_history import call_of, delayed_amax
 from minifp.numerics.formats import (
     downcast,
@@ -62,12 +63,6 @@ from minifp.numerics.formats import (
     worth_compiling,
 )
 from minifp.numerics.number_format import Format, operand_format
-from minifp.numerics.precision_grammar import (
-    read_count,
-    read_settings,
-    written_count,
-    written_settings,
-)
 from minifp.runtime.cuda.arrays import is_on_device
 
 CURRENT, ROW, DELAYED = "current", "row", "delayed"
@@ -186,25 +181,25 @@ def checked_scale(scale: Any) -> str | None:
     if read is None:
         raise PrecisionError(f"operand_scale={scale!r}: expected {', '.join(SCALES)} or off")
     word, is_exact = read
-    return written_settings(word, [(FACTOR, EXACT)] if is_exact else [])
+    return precision_grammar.written_settings(word, [(FACTOR, EXACT)] if is_exact else [])
 
 
 def read_scale(scale: Any) -> tuple[str, bool] | None:
     """("delayed:16", True) of "delayed:16+factor=exact": whose amax, and whether the factor is no
     power of two; None of what is no operand_scale."""
-    base, settings = read_settings(scale) if isinstance(scale, str) else ("", [])
-    word, steps = read_count(base, MOST_DIGITS) or ("", None)
+    base, settings = precision_grammar.read_settings(scale) if isinstance(scale, str) else ("", [])
+    word, steps = precision_grammar.read_count(base, MOST_DIGITS) or ("", None)
     is_exact = FACTORS.get(tuple(settings))
     is_now = steps is None and (word == CURRENT or word == ROW and not settings)
     if is_exact is None or not (word == DELAYED or is_now):
         return None
-    return written_count(word, None if steps == STEPS else steps), is_exact
+    return precision_grammar.written_count(word, None if steps == STEPS else steps), is_exact
 
 
 def steps_of(scale: Any) -> int | None:
     """Of how many steps "delayed:16" takes the largest; None for another scale."""
     word, _ = read_scale(scale) or ("", False)
-    of, steps = read_count(word, MOST_DIGITS) or ("", None)
+    of, steps = precision_grammar.read_count(word, MOST_DIGITS) or ("", None)
     return steps or STEPS if of == DELAYED else None
 
 

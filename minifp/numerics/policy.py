@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import PrecisionError
-from minifp.numerics import autocast, precision_grammar, precision_parts, products
+from minifp.numerics import autocast, precision_grammar, precision_parts, products, switches
 from minifp.numerics.formats import (
     as_dtype,
     bfloat16,
@@ -42,17 +42,6 @@ from minifp.numerics.precision_names import meant
 from minifp.numerics.small_updates import check_small_updates
 from minifp.numerics.state_format import check_state, checked_state_scale
 from minifp.numerics.sum_format import sum_format
-from minifp.numerics.switches import (
-    FLAGS,
-    FORMAT_FIELDS,
-    OPTIONAL_FORMATS,
-    STATE_SCALE,
-    STORAGE,
-    STORAGE_FIELDS,
-    STORED_FIELDS,
-    SUM_FIELDS,
-    read_switch,
-)
 from minifp.runtime.contexts import Context, Outside
 
 OF_SOME = "products", "parts"  # what a precision has beside its switches
@@ -125,23 +114,28 @@ class Precision(precision_parts.InParts):
     whole: "Precision | None" = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self, storage):
-        for name in (*FORMAT_FIELDS, *OPTIONAL_FORMATS):
+        for name in (*switches.FORMAT_FIELDS, *switches.OPTIONAL_FORMATS):
             value = (
-                storage if storage is not None and name in STORAGE_FIELDS else getattr(self, name)
+                storage
+                if storage is not None and name in switches.STORAGE_FIELDS
+                else getattr(self, name)
             )
-            if name in OPTIONAL_FORMATS and value is None:
+            if name in switches.OPTIONAL_FORMATS and value is None:
                 continue
-            if name in SUM_FIELDS:
+            if name in switches.SUM_FIELDS:
                 text = value if isinstance(value, str) else name_of(as_dtype(value))
                 value = sum_format(text, name).name
             else:
                 value = self._format_name(name, value)
             object.__setattr__(self, name, value)
-        for name in FLAGS:
+        for name in switches.FLAGS:
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise PrecisionError(f"{name}={getattr(self, name)!r}: expected True or False")
         check_small_updates(self)
-        for name, check in (("operand_scale", checked_scale), (STATE_SCALE, checked_state_scale)):
+        for name, check in (
+            ("operand_scale", checked_scale),
+            (switches.STATE_SCALE, checked_state_scale),
+        ):
             object.__setattr__(self, name, check(getattr(self, name)))
         checked_operands(self)
         checked_saved(self)
@@ -164,7 +158,9 @@ class Precision(precision_parts.InParts):
     def is_compiled(self) -> bool:
         """Whether compiled kernels read and write all its formats. Others, such as "e5m7", are
         computed with by the references."""
-        return all(is_compiled(format_of(getattr(self, name)).stored) for name in STORED_FIELDS)
+        return all(
+            is_compiled(format_of(getattr(self, name)).stored) for name in switches.STORED_FIELDS
+        )
 
     @cached_property
     def delay(self) -> int | None:
@@ -206,9 +202,9 @@ class Precision(precision_parts.InParts):
         values: dict = {"parts": parts} if parts else {}
         edits = {}
         for key, value in changes:
-            if value and key in (*SWITCHES, STORAGE):
-                names = STORAGE_FIELDS if key == STORAGE else (key,)
-                values.update(dict.fromkeys(names, read_switch(key, value, said.whole)))
+            if value and key in (*SWITCHES, switches.STORAGE):
+                names = switches.STORAGE_FIELDS if key == switches.STORAGE else (key,)
+                values.update(dict.fromkeys(names, switches.read_switch(key, value, said.whole)))
             elif value and key in (*autocast.KIND_OF, *autocast.operations):
                 edits[key] = value
             elif value and precision_grammar.read_product(key):
@@ -295,7 +291,7 @@ NAMED = {
         reduce=DOUBLE,
         norm_parameters=DOUBLE,
         optimizer_state=DOUBLE,
-    ),  # fmt: skip
+    ),
 }
 
 # Of a format of few bits, the precision that casts to it, and the one that stores in it.

@@ -21,10 +21,8 @@ from minifp.errors import PrecisionError
 from minifp.numerics import precision_grammar, products
 from minifp.numerics.precision_grammar import PART, written
 
-SHARED = (
-    *("master_weights", "update_rounding", "compensated"),
-    *("optimizer_state", "second_moment", "optimizer_state_scale", "loss_scale"),
-)
+SHARED = "master_weights", "update_rounding", "compensated", "optimizer_state", "second_moment"
+SHARED += "optimizer_state_scale", "loss_scale"
 STATE = ("by_references", "shapes_only", "whole", "place")  # what it has beside its switches
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
 

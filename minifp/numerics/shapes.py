@@ -20,24 +20,22 @@ def of_product(x, y):
     return (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1])
 
 
+def of_channels(x: Any, w: Any, sizes: tuple, groups: int) -> tuple:
+    """The shape of a result with the second axis of the weights for channels."""
+    return (len(x), w.shape[1] * groups, *sizes)
+
+
 # By the name of a reference: the shape of its result, from its arrays and settings.
 SHAPES: dict[str, Callable[..., tuple]] = {
     "conv_forward": lambda x, w, b, *, counts, **_: (x.shape[0], w.shape[0], *counts),
-    "conv_dx": lambda dy, w, *, x_sizes, groups, **_: (
-        *(dy.shape[0], w.shape[1] * groups),
-        *x_sizes,
-    ),
+    "conv_dx": lambda dy, w, *, x_sizes, groups, **_: of_channels(dy, w, x_sizes, groups),
     "conv_dw": lambda dy, x, *, w_shape, **_: w_shape,
-    "conv_transpose_forward": lambda x, w, b, *, y_sizes, groups, **_: (
-        *(x.shape[0], w.shape[1] * groups),
-        *y_sizes,
+    "conv_transpose_forward": lambda x, w, _, *, y_sizes, groups, **__: of_channels(
+        x, w, y_sizes, groups
     ),
     "conv_transpose_dx": lambda dy, w, *, counts, **_: (dy.shape[0], w.shape[0], *counts),
     "conv_transpose_dw": lambda x, dy, *, w_shape, **_: w_shape,
-    "max_pool_dx": lambda dy, _, *, axes, **__: (
-        *dy.shape[: dy.ndim - len(axes)],
-        *(a.n for a in axes),
-    ),
+    "max_pool_dx": lambda dy, _, *, axes, **__: (*dy.shape[: -len(axes)], *(a.n for a in axes)),
     "linear_forward": lambda x, w, *_, **__: (*x.shape[:-1], w.shape[0]),
     "linear_dx": lambda dy, w, **_: (*dy.shape[:-1], w.shape[1]),
     "linear_dw": lambda dy, x, **_: (dy.shape[-1], x.shape[-1]),
@@ -50,21 +48,20 @@ SHAPES: dict[str, Callable[..., tuple]] = {
 SEVERAL: dict[str, Callable[..., list[tuple]]] = {
     "lstm_forward": lambda x, h, c, *_, **__: [
         *((len(x), n * c.shape[1]) for n in (1, 1, 4)),  # h, c and gates of every row
-        *(h.shape, c.shape),
+        h.shape,
+        c.shape,
     ],
     "lstm_projected": lambda x, h, c, *_, **__: [
         (len(x), h.shape[1]),
         *((len(x), n * c.shape[1]) for n in (1, 1, 4)),  # c, q and gates
-        *(h.shape, c.shape),
+        h.shape,
+        c.shape,
     ],
     "lstm_dz": lambda dy, dh, dc, before, cs, gates, *_, **__: [gates.shape, dh.shape, dc.shape],
     "lstm_projected_dz": lambda dy, dh, dc, before, cs, gates, *_, **__: [
-        *(gates.shape, dy.shape, dh.shape, dc.shape),
+        a.shape for a in (gates, dy, dh, dc)
     ],
-    "gru_forward": lambda x, h, *_, **__: [
-        *((len(x), n * h.shape[1]) for n in (1, 4)),
-        h.shape,
-    ],
+    "gru_forward": lambda x, h, *_, **__: [*((len(x), n * h.shape[1]) for n in (1, 4)), h.shape],
     "gru_da": lambda dy, dh, *_, **__: [*[(len(dy), 3 * dh.shape[1])] * 2, dh.shape],
     "rnn_forward": lambda x, h, *_, **__: [(len(x), h.shape[1]), h.shape],
     "rnn_dz": lambda dy, dh, *_, **__: [dy.shape, dh.shape],

@@ -29,18 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.errors import PrecisionError
-from minifp.numerics.formats import (
-    as_dtype,
-    downcast,
-    float32,
-    float64,
-    format_of,
-    is_compiled,
-    name_of,
-    round_to,
-    upcast,
-    worth_compiling,
-)
+from minifp.numerics import formats
 from minifp.numerics.number_format import Format
 from minifp.numerics.operands import scale_of
 from minifp.numerics.precision_grammar import read_count, written_count
@@ -72,21 +61,21 @@ def checked_state_scale(given: Any) -> str | None:
 
 def takes_scale(format: Format) -> bool:
     """Whether a scale does something for a format: it has not all exponents of float32."""
-    single = format_of(float32)
+    single = formats.format_of(formats.float32)
     return format.smallest_normal > single.smallest_normal or 2 * format.max <= single.max
 
 
 def takes_state_scale(precision: Any) -> bool:
     """Whether a scale does something for any state of a Precision."""
-    return any(takes_scale(format_of(dtype)) for dtype in StateFormat.of(precision)[:2])
+    return any(takes_scale(formats.format_of(dtype)) for dtype in StateFormat.of(precision)[:2])
 
 
 class StateFormat(NamedTuple):
     """In what state is stored. second: the format of second moments; first: of all other state;
     scale: the text of optimizer_state_scale, or None."""
 
-    first: np.dtype = float32
-    second: np.dtype = float32
+    first: np.dtype = formats.float32
+    second: np.dtype = formats.float32
     scale: str | None = None
 
     @classmethod
@@ -94,14 +83,16 @@ class StateFormat(NamedTuple):
         """What a Precision says."""
         first = precision.optimizer_state
         second = precision.second_moment or first
-        return cls(as_dtype(first), as_dtype(second), precision.optimizer_state_scale)
+        return cls(
+            formats.as_dtype(first), formats.as_dtype(second), precision.optimizer_state_scale
+        )
 
     def bytes_of(self, size: int, second: bool) -> int:
         """How many bytes a state of a parameter takes, with its scales."""
-        format = format_of(self.second if second else self.first)
+        format = formats.format_of(self.second if second else self.first)
         has_scale = self.scale is not None and takes_scale(format)
         scales = count_of(size, length_of(self.scale)) if has_scale else 0
-        return size * format.bytes + scales * float32.itemsize
+        return size * format.bytes + scales * formats.float32.itemsize
 
 
 SINGLE = StateFormat()
@@ -118,11 +109,11 @@ def check_state(precision: Any) -> None:
         )
     if scale is None:
         return
-    names = " and ".join(dict.fromkeys(name_of(dtype) for dtype in (first, second)))
+    names = " and ".join(dict.fromkeys(formats.name_of(dtype) for dtype in (first, second)))
     if not takes_state_scale(precision):
-        why = f"state in {names}, which has the exponent range of {float32.name}"
-    elif format_of(precision.weights).stored == float64:
-        why = f"weights in {float64.name}, whose state is in the same format"
+        why = f"state in {names}, which has the exponent range of {formats.float32.name}"
+    elif formats.format_of(precision.weights).stored == formats.float64:
+        why = f"weights in {formats.float64.name}, whose state is in the same format"
     else:
         return
     raise PrecisionError(
@@ -143,29 +134,29 @@ def scales_of(amax: np.ndarray, format: Format) -> np.ndarray:
     """The scale for each largest magnitude, (k) float32."""
     once = scale_of(amax, format.max)
     with np.errstate(all="ignore"):  # Inf and NaN are values here
-        return scale_of(round_to(amax * once, format.stored) / once, format.max)
+        return scale_of(formats.round_to(amax * once, format.stored) / once, format.max)
 
 
 def encode(x: np.ndarray, starts: np.ndarray, codes: np.ndarray, scales: np.ndarray) -> None:
     """Round x, (n) float32 and not empty, into codes, (n), and their scales, (k) float32: one for
     what begins at each of `starts`, (k), the first of which is 0."""
-    format = format_of(codes.dtype)
-    if worth_compiling(x) and is_compiled(codes.dtype):
+    format = formats.format_of(codes.dtype)
+    if formats.worth_compiling(x) and formats.is_compiled(codes.dtype):
         kernels = import_module("minifp.runtime.cpu.kernels.scaled_state")
         kernels.encode(x, starts, codes, scales, format.max)
         return
     scales[:] = scales_of(np.maximum.reduceat(np.abs(x), starts.astype(np.intp)), format)
     with np.errstate(all="ignore"):
         y = np.clip(x * _spread(scales, starts, x.size), -format.max, format.max)
-    codes[:] = downcast(np.where(np.isfinite(x), y, x), format.stored)
+    codes[:] = formats.downcast(np.where(np.isfinite(x), y, x), format.stored)
 
 
 def decode(codes: np.ndarray, scales: np.ndarray, starts: np.ndarray, x: np.ndarray) -> None:
     """Write the numbers of codes and their scales into x, (n) float32; the others as for encode."""
-    if worth_compiling(codes) and is_compiled(codes.dtype):
+    if formats.worth_compiling(codes) and formats.is_compiled(codes.dtype):
         import_module("minifp.runtime.cpu.kernels.scaled_state").decode(codes, scales, starts, x)
         return
-    np.divide(upcast(codes, float32), _spread(scales, starts, codes.size), out=x)
+    np.divide(formats.upcast(codes, formats.float32), _spread(scales, starts, codes.size), out=x)
 
 
 def _spread(scales, starts, n):

@@ -4,25 +4,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from minifp.errors import PrecisionError
+from minifp.numerics import operands
 from minifp.numerics.autocast import LOWS
 from minifp.numerics.formats import names
 from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
-from minifp.numerics.number_format import (
-    OPERAND_FORMATS,
-    format_named,
-    not_stored,
-    operand_format,
-)
-from minifp.numerics.operands import (
-    BY_DIVISION,
-    CURRENT,
-    DELAYED,
-    OPERAND_FIELDS,
-    ROW,
-    SAVED,
-    SCALES,
-    read_scale,
-)
+from minifp.numerics.number_format import OPERAND_FORMATS, format_named, not_stored, operand_format
 from minifp.numerics.precision_grammar import FLAGS as WORDS
 from minifp.numerics.precision_grammar import OFF, ON, written_count
 from minifp.numerics.small_updates import UPDATE_ROUNDINGS
@@ -35,7 +21,7 @@ SUM_FIELDS = ("accumulate", "reduce")
 FLAGS = ("master_weights", "compensated")
 STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
 FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
-OPTIONAL_FORMATS = (*OPERAND_FIELDS, "second_moment")
+OPTIONAL_FORMATS = (*operands.OPERAND_FIELDS, "second_moment")
 STATE_SCALE = "optimizer_state_scale"
 
 
@@ -103,9 +89,10 @@ OPERAND = formats(operand_format, f"{', '.join(OPERAND_FORMATS)}, ", True)
 FLAG = Values("on or off", "on or off", WORDS.get)
 OPERATIONS = one_of(LOWS, True)
 OPERAND_SCALE = Values(
-    f"{', '.join(SCALES)} or {OFF}",
-    f"{CURRENT}, {ROW}, {DELAYED}:N, {', '.join(BY_DIVISION)} or {OFF}",
-    lambda word: word if read_scale(word) else None,
+    f"{', '.join(operands.SCALES)} or {OFF}",
+    f"{operands.CURRENT}, {operands.ROW}, {operands.DELAYED}:N, "
+    f"{', '.join(operands.BY_DIVISION)} or {OFF}",
+    lambda word: word if operands.read_scale(word) else None,
     True,
 )
 PER_STATE = f"{TENSOR}, {BLOCK}:N or {OFF}"
@@ -129,11 +116,11 @@ TABLE = {
         "whose largest number scales them first, that of the tensor, its rows, or N earlier steps, "
         "to a power of two, or with factor=exact to the largest number of the format",
         OPERAND_SCALE,
-        written_count(DELAYED, 16),
+        written_count(operands.DELAYED, 16),
     ),
     "saved": Switch(
         "what backward reads, as it was stored or as it was multiplied",
-        one_of(SAVED),
+        one_of(operands.SAVED),
         "operands",
     ),
     "norm_parameters": Switch(
@@ -141,16 +128,12 @@ TABLE = {
     ),
     "master_weights": Switch("a float32 copy of narrow weights, for updates", FLAG, ON),
     "update_rounding": Switch(
-        "how weights without that copy are rounded",
-        one_of(UPDATE_ROUNDINGS),
-        "stochastic",
+        "how weights without that copy are rounded", one_of(UPDATE_ROUNDINGS), "stochastic"
     ),
     "compensated": Switch("these rounding errors enter the next update", FLAG, ON),
     "optimizer_state": Switch("momentum and moments", FORMAT, "float16"),
     "second_moment": Switch(
-        "second moments, if not the same",
-        formats(format_named, is_optional=True),
-        "float16",
+        "second moments, if not the same", formats(format_named, is_optional=True), "float16"
     ),
     STATE_SCALE: Switch(
         "which numbers of both share a scale",

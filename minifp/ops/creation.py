@@ -10,21 +10,14 @@ from minifp.autograd.constructed import as_sizes, constructed
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, MinifpError, PrecisionWarning
 from minifp.numerics.format_codes import values_of
-from minifp.numerics.formats import (
-    as_dtype,
-    as_native,
-    downcast,
-    format_of,
-    is_float,
-    of_numbers,
-)
+from minifp.numerics.formats import as_dtype, as_native, downcast, format_of, is_float, of_numbers
 from minifp.numerics.policy import get_precision
 from minifp.ops.plain_data import check_plain
 from minifp.ops.public import public
 from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import array_of_others, as_device, moved, shared_with
-from minifp.typing import DType
+from minifp.typing import Device, DType
 
 
 class HasArray(Protocol):
@@ -61,7 +54,7 @@ def as_array(data: Data) -> np.ndarray:
 
 @public("fp")
 def tensor(
-    data: Data, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+    data: Data, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor with a copy of `data` (nested lists, an array, a number, a Tensor).
 
@@ -79,7 +72,7 @@ def tensor(
     return Tensor(there.copy() if there is array else there, requires_grad)
 
 
-def made_of(given: tuple, dtype: DType, device: str | None = None) -> Tensor:
+def made_of(given: tuple, dtype: DType, device: Device = None) -> Tensor:
     """What PyTorch's older constructors make: of nothing a tensor of no elements; of sizes one by
     one, or a Size, of which only the shape is promised; of numbers in lists, an array or a tensor,
     which are copied. Raises as Tensor(...) does."""
@@ -93,7 +86,7 @@ def made_of(given: tuple, dtype: DType, device: str | None = None) -> Tensor:
 
 
 @public("fp")
-def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None) -> Tensor:
+def as_tensor(data: Data, dtype: DType | None = None, device: Device = None) -> Tensor:
     """`data` as a tensor, without copying where it is one, or an array, of that dtype already.
 
     dtype: as in `tensor`; a Tensor keeps its own, and remembers how it was made.

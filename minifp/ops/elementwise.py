@@ -7,11 +7,12 @@ The sums are in `reduce`; each result is rounded once. A kernel made here belong
 wrote its slope: its name is `unary_math.exp_dx`, say.
 """
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from minifp.ops.arguments import check_tensors
 from minifp.ops.creation import storage_dtype
 from minifp.runtime.device import is_array_like
 from minifp.runtime.shapes import stretched
-from minifp.typing import F
+from minifp.typing import F, Function
 
 # ---- broadcasting -------------------------------------------------------------------------------
 
@@ -136,7 +137,7 @@ class Binary(Protocol):
     def __call__(self, input: Operand, other: Operand) -> Tensor: ...
 
 
-def named(made: F, name: str, doc: str | None, family: Callable[..., Any]) -> F:
+def named(made: F, name: str, doc: str | None, family: Function) -> F:
     """The function `made`, with a name, a text, and the module of the function `family`."""
     made.__name__ = made.__qualname__ = name
     made.__doc__, made.__module__ = doc, family.__module__
@@ -144,15 +145,16 @@ def named(made: F, name: str, doc: str | None, family: Callable[..., Any]) -> F:
 
 
 def operation(
-    name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str | None,
-    to_floats: bool = False,
-) -> Callable[..., Tensor]:  # fmt: skip
+    name: str, value: Function, slope: Function, to_floats: bool = False
+) -> Callable[..., Tensor]:
     """The operation y = value(x, **settings) on one tensor, with Python numbers as settings.
 
-    saves: "x" or "y": dx = slope(dy, x, **settings), or slope(dy, y, **settings); None, where the
-        slope needs neither, and is given None.
+    slope: dx = slope(dy, x, **settings), or slope(dy, y, **settings): as its second parameter is
+        called, x or y is saved; where that is _, it needs neither, and is given None.
     to_floats: whether integers give floating numbers, in the format of activations.
     """
+
+    saved_name = [*inspect.signature(slope).parameters][1]
 
     def reference(x, **settings):
         return value(x, **settings)
@@ -172,20 +174,24 @@ def operation(
             wide = upcast(x, wider(stored, float32))
             return forward(wide, to=stored, **settings), (), None
         y = forward(x, **settings)
-        return y, {"x": (x,), "y": (y,), None: ()}[saves], backward
+        return y, {"x": (x,), "y": (y,), "_": ()}[saved_name], backward
 
     return op(named(apply, name, None, slope))
 
 
 def unary(
-    name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str | None, doc: str,
-    to_floats: bool = False, takes: Callable[[Unary], Unary] = takes_tensor,
-) -> Unary:  # fmt: skip
+    name: str,
+    value: Function,
+    slope: Function,
+    doc: str,
+    to_floats: bool = False,
+    takes: Callable[[Unary], Unary] = takes_tensor,
+) -> Unary:
     """The public function of one tensor without settings; see `operation`.
 
     takes: what refuses other input.
     """
-    apply = operation(name, value, slope, saves, to_floats)
+    apply = operation(name, value, slope, to_floats)
 
     def public(input: Tensor) -> Tensor:
         return apply(input)
@@ -193,10 +199,7 @@ def unary(
     return takes(named(public, name, doc, slope))
 
 
-def binary(
-    name: str, value: Callable[..., Any], x_slope: Callable[..., Any],
-    y_slope: Callable[..., Any], doc: str,
-) -> Binary:  # fmt: skip
+def binary(name: str, value: Function, x_slope: Function, y_slope: Function, doc: str) -> Binary:
     """The public function z = value(x, y) of two tensors, or of a tensor and a number.
 
     dx = x_slope(dz, x, y) and dy = y_slope(dz, x, y), summed to their shapes.

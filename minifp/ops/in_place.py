@@ -18,14 +18,7 @@ from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded, has_unrounded
 from minifp.errors import MinifpError, ShapeError
 from minifp.numerics.formats import as_native, downcast, just_below
-from minifp.ops.binding import (
-    bind,
-    check_kind,
-    check_writeable,
-    is_bound,
-    numbers_of,
-    write_numbers,
-)  # fmt: skip
+from minifp.ops import binding
 from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand, as_numbers, check_fits
 from minifp.ops.factories.sampling import bernoulli
@@ -55,11 +48,11 @@ def _in_place(name, operation, assigns=False):
     @wraps(operation)  # for its signature
     def apply(self, *args, **settings):
         arguments = (*args, *settings.values())
-        if is_bound(self, arguments, name):
+        if binding.is_bound(self, arguments, name):
             result = operation(self, *args, **settings)
             result = put_value(self, result, ALL) if name in ASSIGNING else result
-            return bind(self, result, name)
-        check_writeable(self, name)
+            return binding.bind(self, result, name)
+        binding.check_writeable(self, name)
         is_gradient = self.seed != 1 and is_scaled(self)
         if is_gradient and name in COMMUTING:
             warn_of_unscaling(self, name, arguments)
@@ -69,16 +62,20 @@ def _in_place(name, operation, assigns=False):
                 numbers, arguments = without_scale(self), map(without_scale, arguments)
             else:
                 arguments = _unrounded_too(self, arguments)
-                numbers = Tensor(numbers_of(self))
+                numbers = Tensor(binding.numbers_of(self))
                 if name in OF_ONE_DTYPE and numbers.dtype != self.dtype:
                     arguments = [_converted(a, self.dtype, numbers.dtype) for a in arguments]
             ahead = iter(arguments)
             args, settings = [next(ahead) for _ in args], dict(zip(settings, ahead))
             value = operation(numbers, *args, **settings)
-            value = multiplied(value.array, float(self.seed)) if is_gradient else numbers_of(value)
+            value = (
+                multiplied(value.array, float(self.seed))
+                if is_gradient
+                else binding.numbers_of(value)
+            )
             if not assigns:
-                check_kind(self, value, name)
-            write_numbers(self, value)
+                binding.check_kind(self, value, name)
+            binding.write_numbers(self, value)
             self.storage.zeroed |= name in ZEROING and _is_all_zero(self, value)
             return self
         except ValueError as error:
@@ -150,18 +147,18 @@ _in_place("bernoulli_", _bernoulli, assigns=True)
 
 def __setitem__(self: Tensor, index: Any, value: Data) -> None:
     name = "x[index] = value"
-    is_recorded = is_bound(self, (value,), name)
+    is_recorded = binding.is_bound(self, (value,), name)
     if not is_recorded:
-        check_writeable(self, name)
+        binding.check_writeable(self, name)
     if self.seed != 1 and is_scaled(self):
         value = multiplied(as_array(without_scale(value)), float(self.seed))
     check_fits(f"{name}: value", value, self.dtype)
     place = places(index, self.shape)
     if is_recorded:
         if not _is_there(self, place, value):
-            bind(self, put_value(self, value, place), name)
+            binding.bind(self, put_value(self, value, place), name)
         return
-    numbers = numbers_of(value) if isinstance(value, Tensor) else as_array(value)
+    numbers = binding.numbers_of(value) if isinstance(value, Tensor) else as_array(value)
     numbers = placed(numbers, like=self.array)
     try:
         self.storage.put(self.array, lambda t: place.write(t, downcast(numbers, t.dtype)))

@@ -100,11 +100,9 @@ def finfo(dtype: DType | None = None) -> FloatLimits:
     if not is_float(wanted):
         raise DTypeError(f"finfo of {wanted}: expected a floating dtype; for integers use iinfo")
     f = format_of(wanted)
-    return FloatLimits(
-        *(f.name, 8 * f.bytes, f.eps, f.max, -f.max),
-        *(f.smallest_normal, f.smallest_normal, f.smallest_subnormal),
-        float(f"1e-{int(f.mantissa_bits * math.log10(2))}"),
-    )
+    least = f.smallest_normal, f.smallest_normal, f.smallest_subnormal
+    resolution = float(f"1e-{int(f.mantissa_bits * math.log10(2))}")
+    return FloatLimits(f.name, 8 * f.bytes, f.eps, f.max, -f.max, *least, resolution)
 
 
 @public("fp")

@@ -24,7 +24,7 @@ from minifp.ops.reduce import as_axis
 from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda import capturing
 from minifp.runtime.device import DEVICES, as_device, device_of, moved
-from minifp.typing import DType, F, Ints
+from minifp.typing import Device, DType, F, Ints
 
 
 def _operator(operation: Callable[..., Tensor], swapped: bool = False) -> Callable[..., Tensor]:
@@ -58,11 +58,8 @@ for _declared in DECLARED:
             setattr(Tensor, _name, _declared.function)
     if _declared.operator:
         attach_operator(_declared.operator, _declared.function)
-for _name, _function in (
-    *(("__hash__", object.__hash__), ("backward", backward)),
-    *(("register_hook", register_hook), ("retain_grad", retain_grad)),
-):
-    setattr(Tensor, _name, _function)
+for _function in (object.__hash__, backward, register_hook, retain_grad):
+    setattr(Tensor, _function.__name__, _function)
 
 
 def method(fn: F) -> F:
@@ -163,7 +160,7 @@ def read(t: Tensor) -> np.ndarray:
 
 
 def wanted(
-    args: tuple[Any, ...], dtype: DType | None, device: str | None
+    args: tuple[Any, ...], dtype: DType | None, device: Device
 ) -> tuple[np.dtype | None, str | None]:
     """The dtype and the device that the arguments of `to` name, None for none."""
     if len(args) > 2:
@@ -185,9 +182,12 @@ def wanted(
 
 @method
 def to(
-    self: Tensor, *args: DType | Tensor, dtype: DType | None = None, device: str | None = None,
+    self: Tensor,
+    *args: DType | Tensor,
+    dtype: DType | None = None,
+    device: Device = None,
     copy: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """In another dtype (rounded once, recorded) or on another device: `x.to("float16")`.
 
     Takes a dtype, a device, both, or a tensor whose dtype and device are meant. The tensor itself
@@ -229,10 +229,9 @@ def type_(self: Tensor, dtype: DType) -> Tensor:
     return to(self, device=device, dtype=TYPED.get(name, dtype))
 
 
-for _name, _dtype in (
-    *(("half", "half"), ("bfloat16", "bfloat16"), ("float", "single"), ("double", "double")),
-    *(("int", "int32"), ("long", "int64"), ("bool", "bool")),
-):
+for _name in ("half", "bfloat16", "double", "bool"):
+    _conversion(_name, _name)
+for _name, _dtype in {"float": "single", "int": "int32", "long": "int64"}.items():
     _conversion(_name, _dtype)
 
 
@@ -311,9 +310,13 @@ def new(self: Tensor, *given: Any) -> Tensor:
 
 @method
 def new_tensor(
-    self: Tensor, data: Data, *, dtype: DType | None = None, device: str | None = None,
+    self: Tensor,
+    data: Data,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A tensor with a copy of `data`, in this one's dtype and on its device unless told."""
     device = self.device if device is None else device
     return ops.tensor(data, self.dtype if dtype is None else dtype, device, requires_grad)
@@ -321,9 +324,14 @@ def new_tensor(
 
 @method
 def new_full(
-    self: Tensor, size: Ints, fill_value: float, *, dtype: DType | None = None,
-    device: str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    self: Tensor,
+    size: Ints,
+    fill_value: float,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """A tensor of shape `size` filled with one number, in this one's dtype unless told."""
     dtype = self.dtype if dtype is None else dtype
     device = self.device if device is None else device
@@ -333,9 +341,12 @@ def new_full(
 def _new(name: str, make: Callable[..., Tensor]) -> None:
     @also_by_name("size")
     def made(
-        self: Tensor, *size: Ints, dtype: DType | None = None, device: str | None = None,
+        self: Tensor,
+        *size: Ints,
+        dtype: DType | None = None,
+        device: Device = None,
         requires_grad: bool = False,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         dtype = self.dtype if dtype is None else dtype
         device = self.device if device is None else device
         return make(*size, dtype=dtype, device=device, requires_grad=requires_grad)

@@ -49,8 +49,8 @@ DECLARED: list[Declaration] = []
 
 
 def public(
-    where: str = "", *, operator: str = "", in_place: bool = False, autocast: str = "",
-) -> Callable[[F], F]:  # fmt: skip
+    where: str = "", *, operator: str = "", in_place: bool = False, autocast: str = ""
+) -> Callable[[F], F]:
     """Declare a function public, under its own name; then run scripts/write_listings.py.
 
     where: in which places, of "fp F Tensor"; F is nn.functional, and of Tensor it is a method.

@@ -14,7 +14,6 @@ from minifp.optim.radam import RAdam
 from minifp.optim.rmsprop import RMSprop
 from minifp.optim.sgd import SGD
 
-__all__ = [
-    "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LAMB", "NAdam", "Optimizer", "RAdam",
-    "RMSprop", "SGD", "clip_grad_norm_", "clip_grad_value_", "lr_scheduler", "swa_utils",
-]  # fmt: skip
+__all__ = ["Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LAMB", "NAdam", "Optimizer"]
+__all__ += ["RAdam", "RMSprop", "SGD", "clip_grad_norm_", "clip_grad_value_", "lr_scheduler"]
+__all__ += ["swa_utils"]

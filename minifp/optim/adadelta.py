@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.checks import check_range
+from minifp.checks import arguments_in, check_range
 from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
@@ -34,13 +34,16 @@ class Adadelta(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
-        weight_decay: float = 0.0, *, maximize: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize
-        )
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(**arguments_in(locals()))
 
     def check(self, group: dict[str, Any]) -> None:
         """lr, eps, weight_decay >= 0; 0 <= rho <= 1."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.checks import arguments_in
 from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
@@ -33,15 +34,17 @@ class Adagrad(Optimizer):
     not_negative = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-2, lr_decay: float = 0.0,
-        weight_decay: float = 0.0, initial_accumulator_value: float = 0.0, eps: float = 1e-10, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-2,
+        lr_decay: float = 0.0,
+        weight_decay: float = 0.0,
+        initial_accumulator_value: float = 0.0,
+        eps: float = 1e-10,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, eps=eps,
-            initial_accumulator_value=initial_accumulator_value, maximize=maximize,
-        )  # fmt: skip
+    ) -> None:
+        super().__init__(**arguments_in(locals()))
 
     def initial(self, name: str, group: dict[str, Any]) -> float:
         """With what the sum of squares begins."""

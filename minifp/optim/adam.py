@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.checks import arguments_in
 from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
@@ -20,16 +21,15 @@ from minifp.optim.update_rule import update_rule, with_moments
 
 @update_rule(GIVEN, GIVEN, GIVEN, GIVEN)
 def adam(
-    w, g, m, v, largest, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay,
-    step,
-):  # fmt: skip
+    w, g, m, v, most, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step
+):
     """The updated w, m, v and largest v, all (n); the last may be None."""
     b1, b2 = betas
     settings = lr, betas, weight_decay, decoupled_weight_decay
     w, g, m, v = with_moments(w, g * inverse_scale, m, v, *settings)
-    largest = v if largest is None else np.maximum(largest, v)
+    most = v if most is None else np.maximum(most, v)
     rate, factor = lr / (1 - b1**step), 1 / (1 - b2**step) ** 0.5
-    return w - rate * (m / (np.sqrt(largest) * factor + eps)), m, v, largest
+    return w - rate * (m / (np.sqrt(most) * factor + eps)), m, v, most
 
 
 class Adam(Optimizer):
@@ -42,15 +42,18 @@ class Adam(Optimizer):
     flags = ("amsgrad", "maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False, *,
-        maximize: bool = False, decoupled_weight_decay: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
-            maximize=maximize, decoupled_weight_decay=decoupled_weight_decay,
-        )  # fmt: skip
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        super().__init__(**arguments_in(locals()))
 
     def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """Two moments, and with AMSGrad the largest second one."""
@@ -61,12 +64,14 @@ class AdamW(Adam):
     """Adam with decoupled weight decay."""
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize,
-            decoupled_weight_decay=True,
-        )  # fmt: skip
+    ) -> None:
+        super().__init__(**arguments_in(locals()), decoupled_weight_decay=True)

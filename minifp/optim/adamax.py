@@ -9,6 +9,7 @@ rounded once to the format they are kept in. In float16 eps must be 6e-8 or more
 
 import numpy as np
 
+from minifp.checks import arguments_in
 from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
@@ -32,10 +33,13 @@ class Adamax(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0.0, *, maximize: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
-        )
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(**arguments_in(locals()))

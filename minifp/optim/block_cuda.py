@@ -31,9 +31,8 @@ class Rule:
         self.modules: dict[tuple, Any] = {}
 
     def in_place(
-        self, formula: Formula, w: Any, copy: Any, g: Any, states: list, control: Any,
-        rest: Any = None, first: int | None = None,
-    ) -> None:  # fmt: skip
+        self, formula: Formula, w, copy, g, states, control, rest=None, first: int | None = None
+    ) -> None:
         """Update w and states (None for one that is not kept), all (n), with gradients g (n).
 
         copy: (n), into which w is rounded, or None. control: see the module. rest: (n), what is
@@ -160,7 +159,5 @@ class Numbers:
 
     def launch(self, state, optimizer, settings, base, sign, control):
         """Compute `control` for the step that `state` says: see numbers.cu."""
-        self.module.launch(
-            *("numbers", 1, 1, state, np.int32(optimizer), settings, np.float64(base)),
-            *(float(sign), control),
-        )
+        numbers = state, np.int32(optimizer), settings, np.float64(base), float(sign), control
+        self.module.launch("numbers", 1, 1, *numbers)

@@ -13,10 +13,8 @@ from minifp.optim.weights import check_apart, check_whole
 GivenParameters: TypeAlias = Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
 FROM_LOSS: Any = []  # no parameters yet: see MixedOptimizer.minimize
 # Settings of other rules: in a group of one that has them not they would do nothing.
-OTHERS = {
-    *("alpha", "amsgrad", "betas", "centered", "dampening", "decoupled_weight_decay", "eps"),
-    *("learning_rate", "lr_decay", "momentum", "nesterov", "rho", "weight_decay"),
-}
+OTHERS = {"alpha", "amsgrad", "betas", "centered", "dampening", "decoupled_weight_decay", "eps"}
+OTHERS |= {"learning_rate", "lr_decay", "momentum", "nesterov", "rho", "weight_decay"}
 
 
 def groups_in(kind: str, params: Any) -> list[dict[str, Any]]:

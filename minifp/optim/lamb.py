@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
+from minifp.checks import arguments_in
 from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
@@ -47,18 +48,26 @@ class LAMB(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-6, weight_decay: float = 0.01, *, maximize: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
-        )
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-6,
+        weight_decay: float = 0.01,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(**arguments_in(locals()))
 
     def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        self,
+        group: dict[str, Any],
+        w: np.ndarray,
+        g: np.ndarray,
+        state: dict[str, Any],
+        step: int,
         inverse_scale: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """One step of one parameter; see the module's equation."""
         m, v = state["exp_avg"], state["exp_avg_sq"]
         settings = self.settings(group, "betas", "eps", "weight_decay")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.checks import arguments_in
 from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
@@ -21,15 +22,14 @@ from minifp.optim.update_rule import update_rule, with_moments
 
 @update_rule(GIVEN, GIVEN, GIVEN)
 def nadam(
-    w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step,
-    of_gradient, of_moment,
-):  # fmt: skip
-    """The updated w, m and v, all (n). of_gradient, of_moment: what g and m are multiplied by."""
+    w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step, parts
+):
+    """The updated w, m and v, all (n). parts: of g and m, what they are multiplied by."""
     b2 = betas[1]
     settings = lr, betas, weight_decay, decoupled_weight_decay
     w, g, m, v = with_moments(w, g * inverse_scale, m, v, *settings)
     root = np.sqrt(v / (1 - b2**step)) + eps
-    return w - lr * ((of_gradient * g + of_moment * m) / root), m, v
+    return w - lr * ((parts[0] * g + parts[1] * m) / root), m, v
 
 
 class NAdam(Optimizer):
@@ -42,16 +42,18 @@ class NAdam(Optimizer):
     flags = ("maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0.0, momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False, *, maximize: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
-            momentum_decay=momentum_decay, maximize=maximize,
-            decoupled_weight_decay=decoupled_weight_decay,
-        )  # fmt: skip
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(**arguments_in(locals()))
 
     def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
         """What the rule is told; see the module's equation."""
@@ -60,6 +62,5 @@ class NAdam(Optimizer):
             settings["betas"][0] * (1 - 0.5 * 0.96 ** (t * decay)) for t in (step, step + 1)
         )
         state["mu_product"] = product = state["mu_product"] * now
-        settings["of_gradient"] = (1 - now) / (1 - product)
-        settings["of_moment"] = later / (1 - product * later)
+        settings["parts"] = (1 - now) / (1 - product), later / (1 - product * later)
         return settings

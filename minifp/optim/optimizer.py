@@ -440,9 +440,14 @@ class Optimizer:
         return plain_settings(group, *names)
 
     def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        self,
+        group: dict[str, Any],
+        w: np.ndarray,
+        g: np.ndarray,
+        state: dict[str, Any],
+        step: int,
         inverse_scale: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write the updated weights and state of one run into `w` and `state`, as the rule says.
 
         w, g: (n). state: arrays (n), written in place, and numbers, replaced in the dict.

@@ -12,6 +12,7 @@ and v are rounded once to the format they are kept in.
 
 import numpy as np
 
+from minifp.checks import arguments_in
 from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
@@ -49,12 +50,14 @@ class RAdam(Optimizer):
     flags = ("maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8, weight_decay: float = 0.0, decoupled_weight_decay: bool = False, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        decoupled_weight_decay: bool = False,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
-            decoupled_weight_decay=decoupled_weight_decay,
-        )  # fmt: skip
+    ) -> None:
+        super().__init__(**arguments_in(locals()))

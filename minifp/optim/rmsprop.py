@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.checks import arguments_in
 from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
@@ -39,15 +40,18 @@ class RMSprop(Optimizer):
     not_negative, flags = ("alpha", "eps", "weight_decay", "momentum"), ("centered", "maximize")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
-        weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum: float = 0.0,
+        centered: bool = False,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum,
-            centered=centered, maximize=maximize,
-        )  # fmt: skip
+    ) -> None:
+        super().__init__(**arguments_in(locals()))
 
     def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The mean square; centered the mean, and with a momentum the velocity."""

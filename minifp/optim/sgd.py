@@ -7,7 +7,7 @@ are rounded once to the format they are kept in.
 
 from typing import Any
 
-from minifp.checks import check_range
+from minifp.checks import arguments_in, check_range
 from minifp.errors import ArgumentError
 from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import FROM_LOSS, GivenParameters, Optimizer
@@ -32,15 +32,17 @@ class SGD(Optimizer):
     not_negative, flags = ("momentum", "weight_decay"), ("nesterov", "maximize")
 
     def __init__(
-        self, params: GivenParameters = FROM_LOSS,
-        lr: float = 1e-3, momentum: float = 0.0,
-        dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, *,
+        self,
+        params: GivenParameters = FROM_LOSS,
+        lr: float = 1e-3,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        *,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
-            nesterov=nesterov, maximize=maximize,
-        )  # fmt: skip
+    ) -> None:
+        super().__init__(**arguments_in(locals()))
 
     def check(self, group: dict[str, Any]) -> None:
         """lr, momentum, weight_decay >= 0; Nesterov's needs a momentum and no dampening."""

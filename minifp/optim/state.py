@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.numerics.formats import (
-    as_stored,
-    downcast,
-    float32,
-    format_of,
-    is_narrow,
-    upcast,
-)
+from minifp.numerics.formats import as_stored, downcast, float32, format_of, is_narrow, upcast
 from minifp.numerics.state_format import (
     BLOCK,
     count_of,

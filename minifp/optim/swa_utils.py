@@ -67,9 +67,13 @@ class AveragedModel(Module):
     module: Any
 
     def __init__(
-        self, model: Module, device: Any = None, avg_fn: Callable[..., Tensor] | None = None,
-        multi_avg_fn: Callable[..., None] | None = None, use_buffers: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Callable[..., Tensor] | None = None,
+        multi_avg_fn: Callable[..., None] | None = None,
+        use_buffers: bool = False,
+    ) -> None:
         if not isinstance(model, Module):
             raise DTypeError(f"AveragedModel of a {type(model).__name__}: expected a Module")
         if avg_fn is not None and multi_avg_fn is not None:
@@ -154,9 +158,13 @@ class SWALR(LRScheduler):
     combines = False  # as it goes on from what another has left
 
     def __init__(
-        self, optimizer: AnyOptimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
-        anneal_strategy: str = "cos", last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: AnyOptimizer,
+        swa_lr: float | list[float],
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
         self.swa_lr, self.anneal_epochs = swa_lr, anneal_epochs
         self.anneal_strategy = anneal_strategy
         super().__init__(optimizer, last_epoch)

@@ -41,9 +41,8 @@ class Update:
         return formula
 
     def in_place(
-        self, w: Any, copy: Any, gradients: Any, states: list, inverse_scale: float, settings: Any,
-        compensation: Any = None, draw: tuple = (),
-    ) -> None:  # fmt: skip
+        self, w, copy, gradients, states, inverse_scale, settings, compensation=None, draw=()
+    ) -> None:
         """Update w and states (None for one that is not kept), all (n), with Scattered gradients.
 
         copy: (n), into which w is rounded, or None. compensation: (n), what is kept of rounding w,

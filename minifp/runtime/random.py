@@ -23,29 +23,17 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from minifp.errors import ArgumentError
 from minifp.typing import F, Ints
 
-__all__ = [
-    "Streams",
-    "advance",
-    "bits",
-    "calls",
-    "get_state",
-    "integers",
-    "key",
-    "manual_seed",
-    "next_call",
-    "normal",
-    "permutation",
-    "philox",
-    "set_state",
-    "uniform",
-]
+__all__ = ["Streams", "advance", "bits", "calls", "get_state", "integers", "key", "manual_seed"]
+__all__ += ["next_call", "normal", "permutation", "philox", "set_state", "uniform"]
+
+Call: TypeAlias = int | None  # its number; None for the next
 
 MULTIPLIERS = np.array([[0xD2511F53], [0xCD9E8D57]], np.uint64)
 KEY_STEPS = np.array([[0x9E3779B9], [0xBB67AE85]], np.uint64)
@@ -152,7 +140,7 @@ class Streams:
         with self._lock:
             self._calls[purpose] = self._calls.get(purpose, 0) + calls
 
-    def bits(self, n: int, *, purpose: str, call: int | None = None, first: int = 0) -> np.ndarray:
+    def bits(self, n: int, *, purpose: str, call: Call = None, first: int = 0) -> np.ndarray:
         """Draw n words of 32 random bits, (n,) uint32: numbers `first` to `first` + n - 1."""
         n = _integer("bits", "n", n, 2**63 - 1)
         block, skipped = divmod(_integer("bits", "first", first, 2**63 - 1), 4)
@@ -162,9 +150,8 @@ class Streams:
         return out[skipped : skipped + n]
 
     def uniform(
-        self, shape: Ints, low: float = 0.0, high: float = 1.0, *, purpose: str,
-        call: int | None = None,
-    ) -> np.ndarray:  # fmt: skip
+        self, shape: Ints, low: float = 0.0, high: float = 1.0, *, purpose: str, call: Call = None
+    ) -> np.ndarray:
         """Draw float32 numbers, equally likely everywhere in [low, high)."""
         shape, n = _shape("uniform", shape)
         if not (-LARGEST <= low <= high <= LARGEST and high - low <= LARGEST):
@@ -187,9 +174,8 @@ class Streams:
         return out[:n].reshape(shape)
 
     def normal(
-        self, shape: Ints, mean: float = 0.0, std: float = 1.0, *, purpose: str,
-        call: int | None = None,
-    ) -> np.ndarray:  # fmt: skip
+        self, shape: Ints, mean: float = 0.0, std: float = 1.0, *, purpose: str, call: Call = None
+    ) -> np.ndarray:
         """Draw float32 numbers from the normal distribution.
 
         Numbers 2j and 2j + 1 are one pair of Box and Muller's method ("A note on the generation
@@ -210,7 +196,7 @@ class Streams:
             out[part][1::2] = mean + std * (radius * np.sin(angle))
         return out[:n].reshape(shape)
 
-    def permutation(self, n: int, *, purpose: str, call: int | None = None) -> np.ndarray:
+    def permutation(self, n: int, *, purpose: str, call: Call = None) -> np.ndarray:
         """Draw an order of the indices 0 to n - 1, (n,) int64, every order equally likely."""
         n = _integer("permutation", "n", n, 2**62)
         # Sorting by 64-bit numbers: two of n are equal with probability n^2 / 2^65.
@@ -218,9 +204,8 @@ class Streams:
         return np.argsort(pairs, kind="stable").astype(np.int64, copy=False)
 
     def integers(
-        self, low: int, high: int, shape: Ints, *, purpose: str, call: int | None = None,
-        first: int = 0,
-    ) -> np.ndarray:  # fmt: skip
+        self, low: int, high: int, shape: Ints, *, purpose: str, call: Call = None, first: int = 0
+    ) -> np.ndarray:
         """Draw int64 numbers from low, low + 1, ..., high - 1; at most 2**32 different ones. The
         first one is number `first` of the call.
 

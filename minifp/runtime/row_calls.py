@@ -65,11 +65,9 @@ class RowCalls:
             {named[w].dtype for w in out.split()} if out.split()[0] in named else {FLOAT32}
             for out in self.out
         ]
-        outs = tuple([
-            dtype or (only(rule) if shape else FLOAT32)
-            for dtype, rule, shape in zip(to, by_rule, formula.shapes)
-        ])  # fmt: skip
-        return outs if FLOATS.issuperset(outs) else None
+        told = zip(to, by_rule, formula.shapes)
+        outs = [dtype or (only(rule) if shape else FLOAT32) for dtype, rule, shape in told]
+        return tuple(outs) if FLOATS.issuperset(outs) else None
 
 
 def only(dtypes: set) -> Any:

@@ -197,7 +197,4 @@ def array_of(data: bytes, path: Any) -> np.ndarray:
         raise DataError(f"cannot read {path} as an array: {error}") from error
 
 
-HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

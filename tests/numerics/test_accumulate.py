@@ -363,7 +363,7 @@ CHECK = """
     from minifp.numerics import accumulate
     print("numba" in sys.modules)
     assert accumulate.primitives("float16").sum(np.ones((3000, 1), "f")) == 2048
-    print(accumulate.compiled(accumulate.float16) is not None)
+    print(accumulate.compiled(accumulate.formats.float16) is not None)
 """
 
 

@@ -13,7 +13,7 @@ from refusals import refuses
 from watching import at_once
 
 import minifp as fp
-from minifp.numerics import policy, rules
+from minifp.numerics import policy, rules, switches
 from minifp.numerics.autocast import CHOICES, KIND_OF, LOWS, Table
 from minifp.numerics.formats import FORMATS, float16, float32, float64
 from minifp.numerics.policy import NAMED, SWITCHES, Precision
@@ -60,8 +60,8 @@ precisions = st.builds(
     ),
     st.builds(
         Precision,
-        **dict.fromkeys(policy.FORMAT_FIELDS, formats)
-        | dict.fromkeys(policy.SUM_FIELDS, formats | chunked),
+        **dict.fromkeys(switches.FORMAT_FIELDS, formats)
+        | dict.fromkeys(switches.SUM_FIELDS, formats | chunked),
         **{"master_weights": st.booleans(), "loss_scale": scales},
         operations=st.none()
         | st.tuples(
@@ -75,7 +75,7 @@ precisions = st.builds(
     of_products,
     of_state,
 )
-of_a_module = [s for s in policy.FORMAT_FIELDS if s not in SHARED]
+of_a_module = [s for s in switches.FORMAT_FIELDS if s not in SHARED]
 as_stored = [name for name in NAMED if name != "float8"]  # which refuses what it need not round
 parts = st.dictionaries(
     st.sampled_from(["head", "decoder.*", "*", "layers.[0-3]", "*norm?"]),
@@ -219,7 +219,7 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
     ("mixed,weights", "'weights' in precision .*switch=value"),
     *(
         (f"mixed,{switch}={value}", f"{switch}='{value}': expected one of float16, .*chunked:N")
-        for switch in policy.SUM_FIELDS
+        for switch in switches.SUM_FIELDS
         for value in ("chunked", "chunked:", "chunked:0", "chunked:x", "chunked:-1", "float8")
     ),
     ("mixed,weights=chunked:32", "weights='chunked:32' .*expected float16, float32, float64"),

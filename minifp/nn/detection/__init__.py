@@ -17,9 +17,7 @@ from minifp.nn.detection.sampling import BalancedSampler, hard_negatives
 from minifp.nn.detection.targets import Objects, as_objects
 from minifp.nn.detection.transform import DetectionTransform
 
-__all__ = [
-    "AnchorGenerator", "BalancedSampler", "DefaultBoxes", "DetectionTransform",
-    "FastRCNNPredictor", "Matcher", "MultiBoxLoss", "Objects", "RPNHead",
-    "RegionProposalNetwork", "RoIAlign", "RoIHeads", "RoIPool", "TwoMLPHead", "as_objects",
-    "hard_negatives", "match_default_boxes",
-]  # fmt: skip
+__all__ = ["AnchorGenerator", "BalancedSampler", "DefaultBoxes", "DetectionTransform"]
+__all__ += ["FastRCNNPredictor", "Matcher", "MultiBoxLoss", "Objects", "RPNHead"]
+__all__ += ["RegionProposalNetwork", "RoIAlign", "RoIHeads", "RoIPool", "TwoMLPHead", "as_objects"]
+__all__ += ["hard_negatives", "match_default_boxes"]

@@ -24,9 +24,10 @@ class AnchorGenerator(GridBoxes):
     """
 
     def __init__(
-        self, sizes: Sequence[Sequence[float]] = ((128, 256, 512),),
+        self,
+        sizes: Sequence[Sequence[float]] = ((128, 256, 512),),
         aspect_ratios: Sequence[Sequence[float]] = ((0.5, 1.0, 2.0),),
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         if len(sizes) != len(aspect_ratios):
             raise ArgumentError(

@@ -34,10 +34,14 @@ class DefaultBoxes(GridBoxes):
     """
 
     def __init__(
-        self, aspect_ratios: Sequence[Sequence[float]], min_ratio: float = 0.15,
-        max_ratio: float = 0.9, scales: Sequence[float] | None = None,
-        steps: Sequence[float] | None = None, clip: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        aspect_ratios: Sequence[Sequence[float]],
+        min_ratio: float = 0.15,
+        max_ratio: float = 0.9,
+        scales: Sequence[float] | None = None,
+        steps: Sequence[float] | None = None,
+        clip: bool = True,
+    ) -> None:
         super().__init__()
         maps = len(aspect_ratios)
         check_flag("DefaultBoxes: clip", clip)

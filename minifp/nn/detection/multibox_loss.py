@@ -32,9 +32,11 @@ class MultiBoxLoss(Module):
     how many boxes without object count for each with one. weights: of the rows' x, y, w and h."""
 
     def __init__(
-        self, iou_threshold: float = 0.5, negative_ratio: float = 3.0,
+        self,
+        iou_threshold: float = 0.5,
+        negative_ratio: float = 3.0,
         weights: tuple[float, float, float, float] = WEIGHTS,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_range("MultiBoxLoss: iou_threshold", iou_threshold, high=1.0)
         check_range("MultiBoxLoss: negative_ratio", negative_ratio)
         self.iou_threshold, self.negative_ratio = iou_threshold, negative_ratio
@@ -63,11 +65,9 @@ class MultiBoxLoss(Module):
         regression = F.smooth_l1_loss(
             deltas.reshape(-1, 4)[flat], beside(wanted, deltas), reduction="sum"
         )
-        classification = F.cross_entropy(
-            logits.reshape(-1, logits.shape[2]),
-            beside(self._counted(logits, labels).reshape(-1), logits),
-            ignore_index=IGNORED, reduction="sum",
-        )  # fmt: skip
+        counted = beside(self._counted(logits, labels).reshape(-1), logits)
+        rows = logits.reshape(-1, logits.shape[2])
+        classification = F.cross_entropy(rows, counted, ignore_index=IGNORED, reduction="sum")
         n = max(1, len(mine))
         return {"bbox_regression": regression / n, "classification": classification / n}
 

@@ -19,15 +19,9 @@ from minifp.nn import functional as F
 from minifp.nn.detection.anchors import AnchorGenerator
 from minifp.nn.detection.coordinates import beside, coordinate_format
 from minifp.nn.detection.matching import BETWEEN, NOTHING, Matcher, batch_overlaps
-from minifp.nn.detection.predictions import (
-    clipped,
-    decoded,
-    encoded,
-    warn_of_nan,
-    without_repeats,
-)
+from minifp.nn.detection.predictions import clipped, decoded, encoded, warn_of_nan, without_repeats
 from minifp.nn.detection.sampling import BalancedSampler
-from minifp.nn.detection.targets import Objects
+from minifp.nn.detection.targets import Taught
 from minifp.nn.detection.transform import ImageBatch, size_of
 from minifp.nn.module import Module
 
@@ -58,11 +52,17 @@ class RegionProposalNetwork(Module):
     """
 
     def __init__(
-        self, anchors: AnchorGenerator, head: Module, fg_iou_thresh: float = 0.7,
-        bg_iou_thresh: float = 0.3, batch_size_per_image: int = 256, positive_fraction: float = 0.5,
+        self,
+        anchors: AnchorGenerator,
+        head: Module,
+        fg_iou_thresh: float = 0.7,
+        bg_iou_thresh: float = 0.3,
+        batch_size_per_image: int = 256,
+        positive_fraction: float = 0.5,
         pre_nms_top_n: tuple[int, int] = (12000, 6000),
-        post_nms_top_n: tuple[int, int] = (2000, 300), nms_thresh: float = 0.7,
-    ) -> None:  # fmt: skip
+        post_nms_top_n: tuple[int, int] = (2000, 300),
+        nms_thresh: float = 0.7,
+    ) -> None:
         self.anchors, self.head = anchors, head
         self.matcher = Matcher(fg_iou_thresh, bg_iou_thresh, allow_low_quality_matches=True)
         self.sampler = BalancedSampler(batch_size_per_image, positive_fraction, "rpn sampling")
@@ -73,9 +73,8 @@ class RegionProposalNetwork(Module):
         self.nms_thresh = nms_thresh
 
     def forward(
-        self, batch: ImageBatch, features: Sequence[Tensor],
-        objects: Sequence[Objects] | None = None,
-    ) -> tuple[list[np.ndarray], dict[str, Tensor]]:  # fmt: skip
+        self, batch: ImageBatch, features: Sequence[Tensor], objects: Taught = None
+    ) -> tuple[list[np.ndarray], dict[str, Tensor]]:
         """Of each picture of the batch its proposals (P, 4), best first, and the losses.
 
         features: maps (N, C, H, W). objects: of each picture; in evaluation there are no losses.
@@ -123,14 +122,11 @@ class RegionProposalNetwork(Module):
         wanted = encoded(np.concatenate(boxes), anchors[positives % len(anchors)], WEIGHTS)
         is_object = np.arange(len(places)) < len(positives)
         n = max(1, len(places))
-        entropy = F.binary_cross_entropy_with_logits(
-            logits.reshape(-1)[beside(places, logits)],
-            beside(is_object.astype(coordinate_format()), logits), reduction="sum",
-        )  # fmt: skip
-        regression = F.smooth_l1_loss(
-            deltas.reshape(-1, 4)[beside(positives, deltas)],
-            beside(wanted, deltas), reduction="sum", beta=BETA,
-        )  # fmt: skip
+        are_objects = beside(is_object.astype(coordinate_format()), logits)
+        logits = logits.reshape(-1)[beside(places, logits)]
+        entropy = F.binary_cross_entropy_with_logits(logits, are_objects, reduction="sum")
+        wanted, deltas = beside(wanted, deltas), deltas.reshape(-1, 4)[beside(positives, deltas)]
+        regression = F.smooth_l1_loss(deltas, wanted, reduction="sum", beta=BETA)
         return {"loss_objectness": entropy / n, "loss_rpn_box_reg": regression / n}
 
 

@@ -12,18 +12,11 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_range
 from minifp.nn import functional as F
+from minifp.nn.detection import predictions
 from minifp.nn.detection.coordinates import beside, overlaps
 from minifp.nn.detection.matching import BETWEEN, NOTHING, Matcher
-from minifp.nn.detection.predictions import (
-    clipped,
-    decoded,
-    detections,
-    encoded,
-    probabilities,
-    without_repeats,
-)
 from minifp.nn.detection.sampling import BalancedSampler
-from minifp.nn.detection.targets import Objects
+from minifp.nn.detection.targets import Taught
 from minifp.nn.detection.transform import ImageBatch
 from minifp.nn.module import Module
 
@@ -47,11 +40,18 @@ class RoIHeads(Module):
     """
 
     def __init__(
-        self, pool: Module, box_head: Module, box_predictor: Module, fg_iou_thresh: float = 0.5,
-        bg_iou_thresh: float = 0.5, batch_size_per_image: int = 128,
-        positive_fraction: float = 0.25, score_thresh: float = 0.05, nms_thresh: float = 0.5,
+        self,
+        pool: Module,
+        box_head: Module,
+        box_predictor: Module,
+        fg_iou_thresh: float = 0.5,
+        bg_iou_thresh: float = 0.5,
+        batch_size_per_image: int = 128,
+        positive_fraction: float = 0.25,
+        score_thresh: float = 0.05,
+        nms_thresh: float = 0.5,
         detections_per_img: int = 100,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.pool, self.box_head, self.box_predictor = pool, box_head, box_predictor
         self.matcher = Matcher(fg_iou_thresh, bg_iou_thresh)
         self.sampler = BalancedSampler(batch_size_per_image, positive_fraction, "roi sampling")
@@ -61,9 +61,12 @@ class RoIHeads(Module):
         self.detections_per_img = check_count("RoIHeads: detections_per_img", detections_per_img)
 
     def forward(
-        self, batch: ImageBatch, features: Tensor, proposals: Sequence[np.ndarray],
-        objects: Sequence[Objects] | None = None,
-    ) -> dict[str, Tensor] | list[dict[str, Tensor]]:  # fmt: skip
+        self,
+        batch: ImageBatch,
+        features: Tensor,
+        proposals: Sequence[np.ndarray],
+        objects: Taught = None,
+    ) -> dict[str, Tensor] | list[dict[str, Tensor]]:
         """features: (N, C, H, W). proposals: of each picture (P, 4). objects: of each picture.
 
         In training {"loss_classifier", "loss_box_reg"}, float32 scalars; in evaluation of each
@@ -75,7 +78,9 @@ class RoIHeads(Module):
         regions, labels, boxes = zip(*chosen)
         logits, deltas = self.predicted(features, regions)
         labels = np.concatenate(labels)
-        wanted = encoded(np.concatenate(boxes), np.concatenate(regions)[labels > 0], WEIGHTS)
+        wanted = predictions.encoded(
+            np.concatenate(boxes), np.concatenate(regions)[labels > 0], WEIGHTS
+        )
         return losses(logits, deltas, labels, wanted)
 
     def predicted(self, features: Tensor, regions: Sequence[np.ndarray]) -> tuple[Tensor, Tensor]:
@@ -97,14 +102,14 @@ class RoIHeads(Module):
 
     def _detected(self, batch, proposals, logits, deltas):
         """Of each picture the boxes that are likely enough."""
-        scores, there = probabilities(logits), np.concatenate(list(proposals))
-        boxes = decoded(deltas.detach(), there[:, None], WEIGHTS)
+        scores, there = predictions.probabilities(logits), np.concatenate(list(proposals))
+        boxes = predictions.decoded(deltas.detach(), there[:, None], WEIGHTS)
         found, start = [], 0
         for its_proposals, size in zip(proposals, batch.sizes):
             mine = slice(start, start + len(its_proposals))
-            found.append(self._of_picture(clipped(boxes[mine], size), scores[mine]))
+            found.append(self._of_picture(predictions.clipped(boxes[mine], size), scores[mine]))
             start = mine.stop
-        return detections(found, batch)
+        return predictions.detections(found, batch)
 
     def _of_picture(self, boxes, scores):
         rows, labels = np.nonzero(scores[:, 1:] > self.score_thresh)
@@ -112,7 +117,9 @@ class RoIHeads(Module):
         boxes, scores = boxes[rows, labels], scores[rows, labels]
         large = (boxes[:, 2:] - boxes[:, :2] >= SMALLEST).all(1)
         boxes, scores, labels = boxes[large], scores[large], labels[large]
-        kept = without_repeats(boxes, scores, labels, self.nms_thresh, self.detections_per_img)
+        kept = predictions.without_repeats(
+            boxes, scores, labels, self.nms_thresh, self.detections_per_img
+        )
         return boxes[kept], labels[kept], scores[kept]
 
 

@@ -5,7 +5,7 @@ Boxes around crowds ("iscrowd" of COCO) teach nothing and are left out; "difficu
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,9 @@ class Objects(NamedTuple):
 
     boxes: np.ndarray
     labels: np.ndarray
+
+
+Taught: TypeAlias = Sequence[Objects] | None  # of each picture; None where nothing is trained
 
 
 def as_objects(targets: Any, image_sizes: Sequence[tuple[int, int]], classes: int) -> list[Objects]:

@@ -43,9 +43,14 @@ class DetectionTransform:
     """
 
     def __init__(
-        self, mean: Sequence[float], std: Sequence[float], size: Size | None = None,
-        min_size: int | None = None, max_size: int | None = None, multiple: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        mean: Sequence[float],
+        std: Sequence[float],
+        size: Size | None = None,
+        min_size: int | None = None,
+        max_size: int | None = None,
+        multiple: int = 1,
+    ) -> None:
         if len(mean) != len(std) or 0 in std:
             raise ArgumentError(
                 f"image_mean={tuple(mean)} and image_std={tuple(std)}: expected one number per "

@@ -12,7 +12,5 @@ if TYPE_CHECKING:  # imported when they are first asked for: see `late`
     from minifp.nn.utils.weight_length import remove_weight_norm, weight_norm
 late.attach(__name__)
 
-__all__ = [
-    "clip_grad_norm_", "clip_grad_value_", "parametrizations", "parametrize",
-    "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "weight_norm",
-]  # fmt: skip
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parametrizations", "parametrize"]
+__all__ += ["remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "weight_norm"]

@@ -6,7 +6,7 @@ recurrent layer needs of every step is then one block, and no time goes into pad
 
 from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.recurrent.packing import pack, unpack
 from minifp.runtime.device import is_array_like, moved
+
+Lengths: TypeAlias = Tensor | np.ndarray | Sequence[int]  # (B) integers
 
 
 class PackedSequence(
@@ -59,9 +61,7 @@ def as_integers(name: str, values: Any) -> np.ndarray:
     return array
 
 
-def as_lengths(
-    name: str, lengths: Tensor | np.ndarray | Sequence[int], batch: int, steps: int
-) -> np.ndarray:
+def as_lengths(name: str, lengths: Lengths, batch: int, steps: int) -> np.ndarray:
     """The lengths of a batch of sequences (B), as integers from 1 to the number of steps."""
     array = as_integers(f"{name}: lengths", lengths)
     if array.shape != (batch,):
@@ -74,9 +74,8 @@ def as_lengths(
 
 
 def pack_padded_sequence(
-    input: Tensor, lengths: Tensor | np.ndarray | Sequence[int], batch_first: bool = False,
-    enforce_sorted: bool = True,
-) -> PackedSequence:  # fmt: skip
+    input: Tensor, lengths: Lengths, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """The PackedSequence of a padded batch (T, B, ...), or (B, T, ...) with batch_first.
 
     lengths: (B) integers from 1 to T, as a tensor, array or list. With enforce_sorted they must
@@ -117,9 +116,11 @@ def _places(sizes, order):
 
 
 def pad_packed_sequence(
-    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
     total_length: int | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The padded batch (T, B, ...) of a PackedSequence, or (B, T, ...), and its lengths (B).
 
     total_length: the T to pad to, by default the longest sequence's. Raises ArgumentError for one
@@ -148,9 +149,11 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0,
+    sequences: Sequence[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
     padding_side: str = "right",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Sequences (L, ...) of different lengths L as one tensor (T, B, ...), or (B, T, ...).
 
     padding_side: where the padding is, "right" (at the end) or "left". Raises ShapeError for no
@@ -194,9 +197,8 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpad_sequence(
-    padded_sequences: Tensor, lengths: Tensor | np.ndarray | Sequence[int],
-    batch_first: bool = False,
-) -> list[Tensor]:  # fmt: skip
+    padded_sequences: Tensor, lengths: Lengths, batch_first: bool = False
+) -> list[Tensor]:
     """The sequences (L, ...) of a padded batch (T, B, ...), or (B, T, ...), as a list of views."""
     x = _steps_first("unpad_sequence", padded_sequences, batch_first)
     lengths = as_lengths("unpad_sequence", lengths, x.shape[1], x.shape[0])

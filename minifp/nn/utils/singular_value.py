@@ -87,9 +87,12 @@ class SpectralNorm:
 
 
 def spectral_norm(
-    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
     dim: int | None = None,
-) -> Module:  # fmt: skip
+) -> Module:
     """Compute a parameter of a module, of name_orig, whenever the module is called.
 
     n_power_iterations: steps in each forward in training. eps: the smallest length that vectors are
@@ -147,9 +150,12 @@ class _SpectralNorm(Module):
 
 
 def parametrized_spectral_norm(
-    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
     dim: int | None = None,
-) -> Module:  # fmt: skip
+) -> Module:
     """Compute a parameter of a module of parametrizations.NAME.original, with the singular vectors
     in 0._u and 0._v, which begin with 15 steps. Arguments and errors as of spectral_norm."""
     parameter, axis = _checked("spectral_norm", module, name, n_power_iterations, eps, dim)

@@ -227,9 +227,14 @@ def geometry_of(name, ndim, shape, kernel, stride, padding, dilation):
 
 @public("fp F", autocast="product")
 def conv1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
-    padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
     """The 1-D convolution (cross-correlation, as in PyTorch).
 
     input: (N, C, L) or (C, L)  weight: (O, C/groups, K)  bias: (O)  result: (N, O, P) or (O, P).
@@ -241,9 +246,14 @@ def conv1d(
 
 @public("fp F", autocast="product")
 def conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
-    padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
     """The 2-D convolution (cross-correlation, as in PyTorch).
 
     input: (N, C, H, W) or (C, H, W)  weight: (O, C/groups, KH, KW)  bias: (O)

@@ -85,12 +85,13 @@ def zero_of(x, n):
 
 
 @inline
-def gather_pixels(scratch, planes, steps, table, K, f, width, height, down, Q, n, to):
+def gather_pixels(scratch, planes, steps, table, K, f, plane, n, to):
     """The numbers that n pixels, from number f on, read at K places: a panel (K, APART).
 
     Vectors are copied whole: what is too much is written over by the next run of pixels, or lies
     behind the columns that are used.
     """
+    width, height, down, Q = plane
     image, rest = f // (down * Q), f % (down * Q)
     p, q, done = rest // Q, rest % Q, 0
     while done < n:
@@ -120,12 +121,14 @@ def correlations(chunk, scratch, N, x, how, pairs, a, steps, phases, bias, y, si
     M = O // groups
     of_group = how[0] * len(pairs) * images * height * width // groups
     panel = total + high * block
+    gathered, lines = address(scratch, panel), address(STEPS, 0)
     for phase in range(len(phases)):
         K, weights, table, P, Q, h0, w0, dh, dw = phases[phase]
         down = min(rows, P - row0)
         if down <= 0 or Q <= 0:
             continue
         across, along = (Q, down) if in_panels else (width, height)
+        plane = width, height, down, Q
         pixels = (last - first - 1) * along * across + (down - 1) * across + Q
         joined = across == Q and OW == Q and dh == 1 and dw == 1
         for g in range(groups):
@@ -138,20 +141,14 @@ def correlations(chunk, scratch, N, x, how, pairs, a, steps, phases, bias, y, si
                         for i in range(0, n, COLUMNS):
                             wide = min(COLUMNS, n - i)
                             gather_pixels(
-                                *(scratch, planes, steps, table + k, kc, f0 + i, width, height),
-                                *(down, Q, wide, panel),
+                                scratch, planes, steps, table + k, kc, f0 + i, plane, wide, panel
                             )
-                            multiply(
-                                *(address(a, packed + k * ROWS), ROWS * K, M),
-                                *(address(scratch, panel), 0, wide, address(STEPS, 0), kc),
-                                *(address(scratch, total + i), block, k),
-                            )
+                            left, out = address(a, packed + k * ROWS), address(scratch, total + i)
+                            multiply(left, ROWS * K, M, gathered, 0, wide, lines, kc, out, block, k)
                 elif K > 0:
-                    multiply(
-                        *(address(a, packed), ROWS * K, M),
-                        *(address(scratch, planes + f0), COLUMNS, n),
-                        *(address(steps, table), K, address(scratch, total), block, 0),
-                    )
+                    left, places = address(a, packed), address(steps, table)
+                    right, out = address(scratch, planes + f0), address(scratch, total)
+                    multiply(left, ROWS * K, M, right, COLUMNS, n, places, K, out, block, 0)
                 f = f0
                 while f < f0 + n:
                     image, rest = f // (along * across), f % (along * across)

@@ -101,9 +101,9 @@ def unfolded(x, side_by_side, w, groups, dtype):
         return x.reshape(n, groups, C // groups, w.count)
     pitch = -(-each * w.count // PACK) * PACK
     columns = empty((batch, groups, C // groups * w.places, pitch), dtype)
+    sizes = batch, each, C, pitch, *w.numbers
     TEXT(X=x.dtype, V=F32, Y=dtype).launch(
-        *("unfold", blocks_for(batch * C * pitch // PACK), THREADS, x, columns),
-        *(batch, each, C, pitch, *w.numbers),
+        "unfold", blocks_for(batch * C * pitch // PACK), THREADS, x, columns, *sizes
     )
     return columns[..., : each * w.count]
 
@@ -112,9 +112,10 @@ def exchange(x, b, y, I, J):
     """y (I, J, ...) = x (J, I, ...) + b (J), or None, each in C order."""
     packed = y.size % PACK == 0 and is_aligned(y)
     if y.size:
+        arrays = x, 0 if b is None else b, y
+        sizes = I, J, y.size // (I * J), int(packed)
         TEXT(X=x.dtype, V=F32, Y=y.dtype).launch(
-            *("exchange", blocks_for(y.size, each=PACK), THREADS, x, 0 if b is None else b, y),
-            *(I, J, y.size // (I * J), int(packed)),
+            "exchange", blocks_for(y.size, each=PACK), THREADS, *arrays, *sizes
         )
     return y
 
@@ -169,9 +170,9 @@ def correlation_back(dy, w, b, shape, dtype, groups, windows):
         columns = empty((n, *w.shape[:2], windows.count), F32)
         multiply(w, dy[at : at + n].reshape(n, groups, -1, windows.count), columns)
         part = dx[at : at + n]
+        arrays = columns, 0 if b is None else b, part
         TEXT(X=F32, V=F32, Y=dtype).launch(
-            *("fold", blocks_for(part.size), THREADS, columns, 0 if b is None else b, part),
-            *(n * C, C, *windows.numbers),
+            "fold", blocks_for(part.size), THREADS, *arrays, n * C, C, *windows.numbers
         )
         del columns
     return dx
@@ -188,9 +189,9 @@ def depthwise(name, x, w, b, shape, dtype, groups, windows):
         return None
     y, O = empty(shape, dtype), w.shape[0]
     if y.size:
+        arrays = whole(x), whole(w), 0 if b is None else cast(b, F32), y
         TEXT(X=x.dtype, V=w.dtype, Y=dtype).launch(
-            *(name, blocks_for(y.size), THREADS, whole(x), whole(w)),
-            *(0 if b is None else cast(b, F32), y, len(x), O, O // groups, *windows.numbers),
+            name, blocks_for(y.size), THREADS, *arrays, len(x), O, O // groups, *windows.numbers
         )
     return y
 
@@ -267,8 +268,8 @@ def depthwise_dw(dy, x, w_shape, groups, windows, dtype):
     divided = -(-N * windows.count // length)
     parts = empty((divided, *w_shape), F32)
     if parts.size:
+        sizes = N, O, O // groups, length, *windows.numbers
         TEXT(X=dy.dtype, V=x.dtype, Y=F32).launch(
-            *("depthwise_dw", min(parts.size, 64 * MOST_BLOCKS), THREADS, whole(dy), x, parts),
-            *(N, O, O // groups, length, *windows.numbers),
+            "depthwise_dw", min(parts.size, 64 * MOST_BLOCKS), THREADS, whole(dy), x, parts, *sizes
         )
     return sum_over(parts, (0,), dtype)

@@ -14,11 +14,7 @@ from math import prod
 import numpy as np
 
 from minifp.ops.convolution.conv_correlation_numba import zero_of
-from minifp.ops.convolution.conv_depthwise_plan_numba import (
-    backward_lanes,
-    forward_lanes,
-    sum_plan,
-)
+from minifp.ops.convolution.conv_depthwise_plan_numba import backward_lanes, forward_lanes, sum_plan
 from minifp.runtime.cpu.compile.decorators import compiled, inline
 from minifp.runtime.cpu.kernels.half import load, store
 from minifp.runtime.cpu.kernels.lanes import OUTPUTS, TAPS, collect, spread, weighted, weighted_sums
@@ -139,11 +135,10 @@ def correlation(plan, x, w, b, shape, dtype, finite=False):
     if b is not None:
         repeat_weights(flat(b), ONLY, 1, C, ldw, bias)
     chunks, per = vectors(shape[0] * C, K * of_y)
-    depthwise(
-        *(chunks, per, C, x, of_x, plan[:5], plan.size, plan.results, weights, ldw, bias),
-        *(view(y).reshape(-1), of_y),
-        cost=y.size * K * NANOSECONDS, workspace=plan.size + LANES,
-    )  # fmt: skip
+    lanes = plan[:5], plan.size, plan.results
+    others = weights, ldw, bias, view(y).reshape(-1), of_y
+    cost = y.size * K * NANOSECONDS
+    depthwise(chunks, per, C, x, of_x, *lanes, *others, cost=cost, workspace=plan.size + LANES)
     return y
 
 
@@ -174,10 +169,11 @@ def weight_gradient(dy, x, w_shape, geometry, dtype):
     ldw = C + LANES
     slots, per = vectors(x.shape[0] * C, K * of_y, most=16)
     sums, dw = packed(slots * K * ldw), np.empty(w_shape, dtype)
+    read = flat(x), of_x, (plan.places, places_of_dy, steps, plan.starts), plan.results
+    cost = dy.size * K * NANOSECONDS
+    workspace = plan.size + (len(steps) + 1) * LANES
     depthwise_sums(
-        *(slots, per, C, flat(x), of_x, (plan.places, places_of_dy, steps, plan.starts)),
-        *(plan.results, flat(dy), of_y, K, ldw, sums),
-        cost=dy.size * K * NANOSECONDS, workspace=plan.size + (len(steps) + 1) * LANES,
-    )  # fmt: skip
+        slots, per, C, *read, flat(dy), of_y, K, ldw, sums, cost=cost, workspace=workspace
+    )
     fold_sums(sums, slots, C, K, ldw, view(dw).reshape(-1))
     return dw

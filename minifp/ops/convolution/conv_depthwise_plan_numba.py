@@ -46,8 +46,9 @@ def length_of(axis):
     """How many numbers of a padded axis are read."""
     reads = [
         axis.stride * (phase.windows - 1 + shift) + a
-        for phase in axis.phases for _, a, shift in phase.taps
-    ]  # fmt: skip
+        for phase in axis.phases
+        for _, a, shift in phase.taps
+    ]
     return max(reads, default=-1) + 1
 
 

@@ -33,19 +33,20 @@ FAR_APART = 4096  # a stride beyond which planes for each phase cost more than t
 NO_BIAS = {dtype: view(np.empty(0, dtype)) for dtype in VIEWS}
 
 
-def run(made, x, w, b, shape, dtype, finite=False):
+def run(plan, x, w, b, shape, dtype, finite=False):
     """The results (of a shape) of a Plan; finite: None if something in w is not."""
     y, x, w = np.empty(shape, dtype), flat(x), flat(w)
-    weights = packed(made.weights)
-    for rows, ks, where in made.packs:
+    weights = packed(plan.weights)
+    for rows, ks, where in plan.packs:
         pack_weights(w, rows, ks, weights, where)
-    if finite and zero_of(weights, made.weights) != 0:
+    if finite and zero_of(weights, plan.weights) != 0:
         return None
+    read = x, plan.planes, plan.pairs, weights, plan.steps, plan.phases
+    written = NO_BIAS[y.dtype] if b is None else flat(b), view(y).reshape(-1)
+    sizes, cost = (plan.sizes, plan.in_panels), plan.cost
     correlations(
-        *(made.chunks, shape[0], x, made.planes, made.pairs, weights, made.steps, made.phases),
-        *(NO_BIAS[y.dtype] if b is None else flat(b), view(y).reshape(-1)),
-        *(made.sizes, made.in_panels), cost=made.cost, workspace=made.workspace,
-    )  # fmt: skip
+        plan.chunks, shape[0], *read, *written, *sizes, cost=cost, workspace=plan.workspace
+    )
     return y
 
 
@@ -67,8 +68,8 @@ def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
         y = depthwise.forward(x, w, b, shape, (stride, padding, dilation), to[0])
         if y is not None:
             return y
-    made = forward_plan(x.shape, w.shape, groups, counts, stride, padding, dilation)
-    return run(made, x, w, b, shape, to[0])
+    plan = forward_plan(x.shape, w.shape, groups, counts, stride, padding, dilation)
+    return run(plan, x, w, b, shape, to[0])
 
 
 @compiled_kernel
@@ -80,8 +81,8 @@ def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to, bias=None)
         dx = depthwise.backward(dy, w, bias, shape, (stride, padding, dilation), to[0])
         if dx is not None:
             return dx
-    made = backward_plan(dy.shape, w.shape, groups, x_sizes, stride, padding, dilation)
-    return run(made, dy, w, bias, shape, to[0], finite=True)  # zeros around dy are not dy
+    plan = backward_plan(dy.shape, w.shape, groups, x_sizes, stride, padding, dilation)
+    return run(plan, dy, w, bias, shape, to[0], finite=True)  # zeros around dy are not dy
 
 
 @compiled_kernel
@@ -92,19 +93,15 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
         dw = depthwise.weight_gradient(dy, x, w_shape, (stride, padding, dilation), to[0])
         if dw is not None:
             return dw
-    made = weight_plan(x.shape, w_shape, groups, dy.shape[2:], stride, padding, dilation)
-    dw, sums = np.empty(w_shape, to[0]), packed(made.slots * made.of_slot)
-    weight_sums(
-        *(made.slots, x.shape[0], flat(x), made.planes, made.pairs, flat(dy), made.runs),
-        *(made.pixels, made.sizes, sums, made.chunks, made.per, made.in_panels),
-        cost=made.cost, workspace=made.workspace,
-    )  # fmt: skip
+    plan = weight_plan(x.shape, w_shape, groups, dy.shape[2:], stride, padding, dilation)
+    dw, sums = np.empty(w_shape, to[0]), packed(plan.slots * plan.of_slot)
+    read = flat(x), plan.planes, plan.pairs, flat(dy), plan.runs, plan.pixels
+    shared = plan.sizes, sums, plan.chunks, plan.per, plan.in_panels
+    weight_sums(plan.slots, x.shape[0], *read, *shared, cost=plan.cost, workspace=plan.workspace)
     O, C = w_shape[:2]
-    add_slots(
-        *(O, sums, made.slots, made.of_slot, groups, made.places, O // groups, C),
-        *(len(made.places), flat(dw)),
-        cost=made.slots * made.of_slot / 2, workspace=C,
-    )  # fmt: skip
+    places = groups, plan.places, O // groups, C, len(plan.places)
+    cost = plan.slots * plan.of_slot / 2
+    add_slots(O, sums, plan.slots, plan.of_slot, *places, flat(dw), cost=cost, workspace=C)
     return dw
 
 

@@ -92,10 +92,13 @@ def backward_axis(n, count, size, stride, padding, dilation):
     which that is a whole number.
     """
     shifts = {
-        r: [(i, (r + padding - i * dilation) // stride) for i in range(size)
-            if (r + padding - i * dilation) % stride == 0]
+        r: [
+            (i, (r + padding - i * dilation) // stride)
+            for i in range(size)
+            if (r + padding - i * dilation) % stride == 0
+        ]
         for r in range(min(stride, n))
-    }  # fmt: skip
+    }
     before = -min((shift for of_phase in shifts.values() for _, shift in of_phase), default=0)
     phases = (
         Phase(r, stride, -(-(n - r) // stride), tuple((i, 0, s + before) for i, s in of_phase))
@@ -161,10 +164,9 @@ def planes(N, channels, down, across, beside=0, block=0, deep=0):
         images = -(-N // -(-N // images))
     total = (count - beside) * images * height * width
     total = up(total + down.reach * width + across.reach + COLUMNS + 2 * LANES, LANES)
-    return Planes(
-        *(channels, down.n, across.n, down.stride, across.stride, down.before, across.before),
-        *(images, rows, height, width, total, parts, -(-N // images) * parts),
-    )
+    axes = down.n, across.n, down.stride, across.stride, down.before, across.before
+    chunks = -(-N // images) * parts
+    return Planes(channels, *axes, images, rows, height, width, total, parts, chunks)
 
 
 def rows_of_panels(N, count, down, across, least, block):
@@ -276,12 +278,10 @@ def plan(N, channels, groups, down, across, w, sizes):
             table, weights = table + K, weights + groups * high * K
     of_chunk = up(laid.images * laid.rows * across.windows if block else laid.size, COLUMNS)
     block = min(block or BLOCK, of_chunk)
-    return Plan(
-        *(laid.chunks, tuple(laid), pairs, np.concatenate([*steps, np.zeros(1, np.int32)])),
-        *(np.array(phases, np.int64), (M * groups, *sizes, groups, high, block), M >= MANY),
-        *(tuple(packs), weights, N * M * groups * work * PRODUCT),
-        laid.total + high * block + (KC + 1) * APART,
-    )
+    tables = np.concatenate([*steps, np.zeros(1, np.int32)]), np.array(phases, np.int64)
+    cost, workspace = N * M * groups * work * PRODUCT, laid.total + high * block + (KC + 1) * APART
+    read, sizes = (laid.chunks, tuple(laid), pairs), (M * groups, *sizes, groups, high, block)
+    return Plan(*read, *tables, sizes, M >= MANY, tuple(packs), weights, cost, workspace)
 
 
 def most_taps(axis):

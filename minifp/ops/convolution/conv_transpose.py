@@ -15,38 +15,27 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.products import WGRAD
 from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_room
-from minifp.ops.convolution.conv import (
-    ALL_BUT_FIRST,
-    ALL_BUT_SECOND,
-    WEIGHT_GRADIENT,
-    add_bias,
-    as_batch,
-    check_shapes,
-    conv_db,
-    correlate,
-    correlate_back,
-    correlate_weights,
-)
+from minifp.ops.convolution import conv
 from minifp.ops.missing_axes import AXES
 from minifp.ops.public import public
 from minifp.ops.windows import as_sizes
 from minifp.typing import Ints
 
 
-@kernel("dot", "x", operands={"x": ALL_BUT_FIRST, "w": ALL_BUT_SECOND})
+@kernel("dot", "x", operands={"x": conv.ALL_BUT_FIRST, "w": conv.ALL_BUT_SECOND})
 def conv_transpose_forward(x, w, b, *, y_sizes, stride, padding, dilation, groups, dot, accumulate):
-    y = correlate_back(x, w, y_sizes, stride, padding, dilation, groups, dot)
-    return add_bias(y, b, accumulate)
+    y = conv.correlate_back(x, w, y_sizes, stride, padding, dilation, groups, dot)
+    return conv.add_bias(y, b, accumulate)
 
 
-@kernel("dot", GIVEN, operands={"w": ALL_BUT_FIRST}, gradients={"dy": ALL_BUT_FIRST})
+@kernel("dot", GIVEN, operands={"w": conv.ALL_BUT_FIRST}, gradients={"dy": conv.ALL_BUT_FIRST})
 def conv_transpose_dx(dy, w, *, counts, stride, padding, dilation, groups, dot):
-    return correlate(dy, w, stride, padding, dilation, counts, groups, dot)
+    return conv.correlate(dy, w, stride, padding, dilation, counts, groups, dot)
 
 
-@kernel("dot", GIVEN, product=WGRAD, **WEIGHT_GRADIENT)
+@kernel("dot", GIVEN, product=WGRAD, **conv.WEIGHT_GRADIENT)
 def conv_transpose_dw(x, dy, *, w_shape, stride, padding, dilation, groups, dot):
-    return correlate_weights(x, dy, w_shape, stride, padding, dilation, groups, dot)
+    return conv.correlate_weights(x, dy, w_shape, stride, padding, dilation, groups, dot)
 
 
 def conv_transpose_backward(dy, x, w, to, y_sizes, **geometry):
@@ -54,7 +43,7 @@ def conv_transpose_backward(dy, x, w, to, y_sizes, **geometry):
     return (
         None if to[0] is None else conv_transpose_dx(dy, w, counts=counts, to=to[0], **geometry),
         None if to[1] is None else conv_transpose_dw(x, dy, w_shape=w.shape, to=to[1], **geometry),
-        None if to[2] is None else conv_db(dy, to=to[2]),
+        None if to[2] is None else conv.conv_db(dy, to=to[2]),
     )
 
 
@@ -68,7 +57,7 @@ OPERATIONS = {n: op(convolved, name=f"conv_transpose{n}d", weights=("w", "b")) f
 def transposed(ndim, input, weight, bias, groups, **sizes):
     """Check the arguments of conv_transpose1d or conv_transpose2d, and do it."""
     name = f"conv_transpose{ndim}d"
-    check_shapes(name, ndim, input, weight, bias, groups, transposed=True)
+    conv.check_shapes(name, ndim, input, weight, bias, groups, transposed=True)
     least = {"stride": 1, "dilation": 1, "padding": 0, "output_padding": 0}
     sizes = {k: as_sizes(v, f"{name}: {k}", least[k], ndim) for k, v in sizes.items()}
     added = sizes.pop("output_padding")
@@ -87,7 +76,7 @@ def transposed(ndim, input, weight, bias, groups, **sizes):
     check_room(name, (*input.shape[: -1 - ndim], *y_sizes))
     strides = zip(sizes["stride"], input.shape[-ndim:])
     sizes["stride"] = tuple(s if n > 1 else 1 for s, n in strides)  # of one window there is none
-    x, batched = as_batch(input, ndim)
+    x, batched = conv.as_batch(input, ndim)
     y = OPERATIONS[ndim](x, weight, bias, y_sizes=y_sizes, groups=int(groups), **sizes)
     return y if batched else y.reshape(y.shape[1:])
 
@@ -95,32 +84,38 @@ def transposed(ndim, input, weight, bias, groups, **sizes):
 @public("fp F", autocast="product")
 @takes_tensor
 def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
-    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
     """The 1-D transposed convolution.
 
     input: (N, C, L) or (C, L)  weight: (C, O/groups, K)  bias: (O)  result: (N, O, M) or (O, M)
     with M = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1.
     """
-    return transposed(
-        1, input, weight, bias, groups,
-        stride=stride, padding=padding, dilation=dilation, output_padding=output_padding,
-    )  # fmt: skip
+    return transposed(1, **locals())
 
 
 @public("fp F", autocast="product")
 @takes_tensor
 def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
-    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
     """The 2-D transposed convolution; integers or pairs, each axis as in conv_transpose1d.
 
     input: (N, C, H, W) or (C, H, W)  weight: (C, O/groups, KH, KW)  bias: (O)
     result: (N, O, P, Q) or (O, P, Q).
     """
-    return transposed(
-        2, input, weight, bias, groups,
-        stride=stride, padding=padding, dilation=dilation, output_padding=output_padding,
-    )  # fmt: skip
+    return transposed(2, **locals())

@@ -30,10 +30,8 @@ def put_channels_last(scratch, planes, C, phases, size, deep, to):
         for f in range(0, deep, LANES):
             for block in range((C - 1) // LANES, -1, -1):
                 c = block * LANES
-                transpose(
-                    *(scratch, planes + (c * phases + phase) * size + f, phases * size),
-                    *(scratch, to + (phase * deep + f) * C + c, C),
-                )
+                source, target = planes + (c * phases + phase) * size + f, to + phase * deep * C
+                transpose(scratch, source, phases * size, scratch, target + f * C + c, C)
 
 
 @inline(sums=True)
@@ -46,11 +44,12 @@ def dot(x, i, y, j, n):
 
 
 @inline
-def depthwise_sums(scratch, dy, source, images, height, width, down, Q, far, begin, n, to, more):
+def depthwise_sums(scratch, dy, source, shape, begin, n, to, more):
     """sums[i] (+)= the sum over all pixels of dy times what lies i behind them, for i below n.
 
     dy: a picture's rows from `source` on, the next picture's `far` behind them. begin: the planes.
     """
+    images, height, width, down, Q, far = shape
     for i in range(n):
         total = np.float32(0)
         for image in range(images):
@@ -79,6 +78,7 @@ def weight_sums(
     M = O // groups
     panel = (total + phases * deep * C + LANES * (C + LANES) + LANES - 1) // LANES * LANES
     strips = panel + (KC * COLUMNS if in_panels else 0)
+    gathered, lines, places = address(scratch, panel), address(STEPS, 0), address(pixels, 0)
     for chunk in range(slot * per, min((slot + 1) * per, chunks)):
         fill_run(chunk, N, x, how, pairs, scratch)
         first, row0 = chunk // parts * images, chunk % parts * rows
@@ -89,13 +89,11 @@ def weight_sums(
             if M == 1 and C == 1:
                 for r in range(len(runs)):
                     phase, shift, wide, where = runs[r]
-                    depthwise_sums(
-                        *(scratch, dy, ((first * O + g) * P + row0) * Q, last - first),
-                        *(height, width, down, Q, O * P * Q),
-                        *((g * phases + phase) * size + shift, wide),
-                        address(sums, slot * of_slot + g * (of_slot // groups) + where),
-                        chunk - slot * per,
-                    )
+                    source, begin = ((first * O + g) * P + row0) * Q, (g * phases + phase) * size
+                    shape = last - first, height, width, down, Q, O * P * Q
+                    out = address(sums, slot * of_slot + g * (of_slot // groups) + where)
+                    more = chunk - slot * per
+                    depthwise_sums(scratch, dy, source, shape, begin + shift, wide, out, more)
                 continue
             put_channels_last(scratch, g * C * phases * size, C, phases, size, deep, total)
             for image in range(first, last):
@@ -108,10 +106,9 @@ def weight_sums(
                 to = slot * of_slot + g * (of_slot // groups) + where
                 far, more = (wide + LANES - 1) // LANES * LANES, chunk - slot * per
                 if not in_panels:
-                    multiply(
-                        *(address(scratch, strips), apart, M, address(scratch, begin), COLUMNS),
-                        *(wide, address(pixels, 0), K, address(sums, to), far, more),
-                    )
+                    left, right = address(scratch, strips), address(scratch, begin)
+                    out = address(sums, to)
+                    multiply(left, apart, M, right, COLUMNS, wide, places, K, out, far, more)
                     continue
                 for n in range(0, wide, COLUMNS):
                     for k in range(0, K, KC):
@@ -120,11 +117,9 @@ def weight_sums(
                             source = begin + pixels[k + i] + n
                             for j in range(0, COLUMNS, LANES):
                                 widen(scratch, source + j, scratch, panel + i * COLUMNS + j)
-                        multiply(
-                            *(address(scratch, strips + k * ROWS), apart, M),
-                            *(address(scratch, panel), 0, min(COLUMNS, wide - n)),
-                            *(address(STEPS, 0), kc, address(sums, to + n), far, more + k),
-                        )
+                        left, out = address(scratch, strips + k * ROWS), address(sums, to + n)
+                        few, past = min(COLUMNS, wide - n), more + k
+                        multiply(left, apart, M, gathered, 0, few, lines, kc, out, far, past)
 
 
 @parallel

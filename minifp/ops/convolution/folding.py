@@ -116,9 +116,13 @@ def unfold(
 @public("F", autocast="wide_sum")
 @takes_tensor
 def fold(
-    input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0,
+    input: Tensor,
+    output_size: Ints,
+    kernel_size: Ints,
+    dilation: Ints = 1,
+    padding: Ints = 0,
     stride: Ints = 1,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Columns (N, C KH KW, L) as pictures (N, C, H, W) of output_size, overlapping ones summed.
 
     The other arguments are those of `unfold`, which made such columns. input may lack N. Raises

@@ -25,8 +25,7 @@ def fold_forward(y, *, size, kernel_size, dilation, padding, stride, to):
     x = empty((N, C, *size), dtype)
     if x.size:
         TEXT(X=F32, V=F32, Y=dtype).launch(
-            *("fold", blocks_for(x.size), THREADS, whole(y, F32), 0, x),
-            *(N * C, C, *found.numbers),
+            "fold", blocks_for(x.size), THREADS, whole(y, F32), 0, x, N * C, C, *found.numbers
         )
     return x
 

@@ -51,10 +51,8 @@ def fold_forward(y, *, size, kernel_size, dilation, padding, stride, to):
         down, across = zip(size, kernel_size, counts, stride, padding, dilation)
         chunks, each = spans(N * C, max(1, CHUNK // (H * W)))
         flat = view(np.ascontiguousarray(y)).reshape(-1), view(x).reshape(-1)
-        fold(
-            *(chunks, each, N * C, down, across, *flat),
-            cost=(x.size + y.size) * NANOSECONDS, workspace=2 * H * W,
-        )  # fmt: skip
+        cost = (x.size + y.size) * NANOSECONDS
+        fold(chunks, each, N * C, down, across, *flat, cost=cost, workspace=2 * H * W)
     return x
 
 

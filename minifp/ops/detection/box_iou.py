@@ -83,12 +83,11 @@ def changes(own, other, is_low):
 
 @kernel("map", COMPUTE)
 def box_iou_slope(
-    low_a, high_a, low_b, high_b, other_low_a, other_high_a, other_low_b, other_high_b, *,
-    is_low, generalized, eps,
-):  # fmt: skip
+    low_a, high_a, low_b, high_b, from_a, to_a, from_b, to_b, *, is_low, generalized, eps
+):
     """In an edge of A along the axis of the first four: its low one, or its high one."""
     own = low_a, high_a, low_b, high_b
-    other = other_low_a, other_high_a, other_low_b, other_high_b
+    other = from_a, to_a, from_b, to_b
     dboth, darea, dhull = changes(own, other, is_low)
     both, union, hull = areas(own, other)
     union, hull = union + eps, hull + eps

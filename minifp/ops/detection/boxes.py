@@ -117,11 +117,7 @@ def box_area(boxes: Tensor) -> Tensor:
 # ---- other ways to write them -------------------------------------------------------------------
 
 # What each way writes of an axis, low and high, as sums a p + b q of its two numbers; and back.
-LOW_AND_HIGH = {
-    "xyxy": ((1, 0), (0, 1)),
-    "xywh": ((1, 0), (1, 1)),
-    "cxcywh": ((1, -0.5), (1, 0.5)),
-}
+LOW_AND_HIGH = {"xyxy": ((1, 0), (0, 1)), "xywh": ((1, 0), (1, 1)), "cxcywh": ((1, -0.5), (1, 0.5))}
 
 
 @kernel("map", COMPUTE)

@@ -153,9 +153,13 @@ def roi_align_op(x, boxes, pictures, *, size, scale, ratio, aligned):
 
 @public("F", autocast="wide_sum")
 def roi_align(
-    input: Tensor, boxes: Regions, output_size: Ints, spatial_scale: float = 1.0,
-    sampling_ratio: int = -1, aligned: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    boxes: Regions,
+    output_size: Ints,
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = -1,
+    aligned: bool = False,
+) -> Tensor:
     """What input (N, C, H, W) is inside of boxes: (K, C, P, Q), in its format, bin after bin.
 
     boxes: a list of (L, 4) for each picture, left, top, right and bottom, or (K, 5) with the

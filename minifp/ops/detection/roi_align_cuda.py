@@ -21,9 +21,10 @@ def roi_weights(low, high, n, count, scale, ratio, aligned):
         return to_device(roi_align.roi_weights(to_host(low), to_host(high), *settings))
     weights = empty((len(low), count, n), SINGLE)
     if weights.size:
+        arrays = contiguous(low), contiguous(high), weights
+        numbers = len(low), n, count, scale, ratio, int(aligned)
         TEXT(X=SINGLE, Y=SINGLE).launch(
-            *("roi_weights", blocks_for(len(low) * count), THREADS, contiguous(low)),
-            *(contiguous(high), weights, len(low), n, count, scale, ratio, int(aligned)),
+            "roi_weights", blocks_for(len(low) * count), THREADS, *arrays, *numbers
         )
     return weights
 
@@ -46,9 +47,9 @@ def aligned(name, v, down, across, pictures, shape, out):
         down, across = contiguous(down), contiguous(across)
         spans = spans_of(module, down), spans_of(module, across)
         sizes = *shape, down.shape[1], across.shape[1]
+        arrays = v, out, down, across, *spans
         module.launch(
-            *(name, blocks_for(out.size), THREADS, v, out, down, across, *spans),
-            *(contiguous(pictures), len(down), *sizes),
+            name, blocks_for(out.size), THREADS, *arrays, contiguous(pictures), len(down), *sizes
         )
     return out
 

@@ -149,11 +149,10 @@ def roi_align_forward(x, down, across, pictures, *, to):
         width = channels_at_once(C, H, W, 1)
         given = prepared(down, across, pictures, N)
         flat = view(np.ascontiguousarray(x)).reshape(-1), view(y).reshape(-1)
-        align_regions(
-            *(N * -(-C // width), width, C, H, W, *given, *flat),
-            cost=(x.size + 9 * y.size) * NANOSECONDS,
-            workspace=(H * W + 2 * W + 2 + P * Q) * width,
-        )
+        sizes = N * -(-C // width), width, C, H, W
+        cost = (x.size + 9 * y.size) * NANOSECONDS
+        workspace = (H * W + 2 * W + 2 + P * Q) * width
+        align_regions(*sizes, *given, *flat, cost=cost, workspace=workspace)
     return y
 
 
@@ -214,9 +213,8 @@ def roi_align_dx(dy, down, across, pictures, *, shape, to):
         width = channels_at_once(C, H, W, 2)
         given = prepared(down, across, pictures, N)
         flat = view(np.ascontiguousarray(dy)).reshape(-1), view(dx).reshape(-1)
-        align_regions_dx(
-            *(N * -(-C // width), width, C, H, W, *given, *flat),
-            cost=(dx.size + 9 * dy.size) * NANOSECONDS,
-            workspace=(2 * H * W + 2 * W + P * Q) * width,
-        )
+        sizes = N * -(-C // width), width, C, H, W
+        cost = (dx.size + 9 * dy.size) * NANOSECONDS
+        workspace = (2 * H * W + 2 * W + P * Q) * width
+        align_regions_dx(*sizes, *given, *flat, cost=cost, workspace=workspace)
     return dx

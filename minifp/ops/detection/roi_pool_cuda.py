@@ -20,9 +20,10 @@ def roi_bins(low, high, n, count, scale):
         return to_device(roi_pool.roi_bins(to_host(low), to_host(high), n, count, scale))
     bins = empty((len(low), count, 2), np.int64)
     if bins.size:
+        arrays = contiguous(low), contiguous(high), bins
+        settings = len(low), n, count, scale
         TEXT(X=SINGLE, Y=SINGLE).launch(
-            *("roi_bins", blocks_for(len(low) * count), THREADS, contiguous(low)),
-            *(contiguous(high), bins, len(low), n, count, scale),
+            "roi_bins", blocks_for(len(low) * count), THREADS, *arrays, *settings
         )
     return bins
 
@@ -35,10 +36,10 @@ def roi_pool_forward(x, rows, columns, pictures, *, to):
     shape = len(rows), x.shape[1], rows.shape[1], columns.shape[1]
     y, chosen = empty(shape, to[0] or x.dtype), empty(shape, np.int32)
     if y.size:
+        regions = contiguous(rows), contiguous(columns), contiguous(pictures)
+        sizes = len(rows), *x.shape, *shape[2:]
         TEXT(X=x.dtype, Y=y.dtype).launch(
-            *("largest_in_regions", blocks_for(y.size), THREADS, x, y, chosen),
-            *(contiguous(rows), contiguous(columns), contiguous(pictures)),
-            *(len(rows), *x.shape, *shape[2:]),
+            "largest_in_regions", blocks_for(y.size), THREADS, x, y, chosen, *regions, *sizes
         )
     return y, chosen
 
@@ -51,8 +52,9 @@ def roi_pool_dx(dy, chosen, pictures, *, shape, to):
     (N, C, H, W), (K, _, P, Q) = shape, dy.shape
     dx = empty(shape, to[0] or dy.dtype)
     if dx.size:
+        arrays = dy, contiguous(chosen), dx, contiguous(pictures)
+        sizes = K, N, C, H * W, P * Q
         TEXT(X=dy.dtype, Y=dx.dtype).launch(
-            *("largest_in_regions_dx", blocks_for(dx.size), THREADS, dy, contiguous(chosen), dx),
-            *(contiguous(pictures), K, N, C, H * W, P * Q),
+            "largest_in_regions_dx", blocks_for(dx.size), THREADS, *arrays, *sizes
         )
     return dx

@@ -65,10 +65,11 @@ def roi_pool_forward(x, rows, columns, pictures, *, to):
         width = LANES if C <= LANES else 2 * LANES
         bins = np.ascontiguousarray(rows), np.ascontiguousarray(columns)
         flat = view(np.ascontiguousarray(x)).reshape(-1), view(y).reshape(-1), chosen.reshape(-1)
-        largest_in_regions(
-            *(N * -(-C // width), width, C, H, W, *by_picture(pictures, N), *bins, *flat),
-            cost=(x.size + 9 * y.size) * NANOSECONDS, workspace=(H * W + 2 * P * Q) * width,
-        )  # fmt: skip
+        sizes = N * -(-C // width), width, C, H, W
+        regions = *by_picture(pictures, N), *bins
+        cost = (x.size + 9 * y.size) * NANOSECONDS
+        workspace = (H * W + 2 * P * Q) * width
+        largest_in_regions(*sizes, *regions, *flat, cost=cost, workspace=workspace)
     return y, chosen
 
 
@@ -99,10 +100,12 @@ def roi_pool_dx(dy, chosen, pictures, *, shape, to):
     dx = np.empty(shape, to[0] or dy.dtype)
     if dx.size:
         width = max(1, min(C, PLACES // (H * W)))
-        largest_in_regions_dx(
-            *(N * -(-C // width), width, C, H * W, P * Q, *by_picture(pictures, N)),
+        sizes = N * -(-C // width), width, C, H * W, P * Q, *by_picture(pictures, N)
+        arrays = (
             *(view(np.ascontiguousarray(a)).reshape(-1) for a in (dy, chosen)),
             view(dx).reshape(-1),
-            cost=(dx.size + 4 * dy.size) * NANOSECONDS, workspace=2 * width * H * W + P * Q,
-        )  # fmt: skip
+        )
+        cost = (dx.size + 4 * dy.size) * NANOSECONDS
+        workspace = 2 * width * H * W + P * Q
+        largest_in_regions_dx(*sizes, *arrays, cost=cost, workspace=workspace)
     return dx

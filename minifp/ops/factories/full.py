@@ -19,14 +19,18 @@ from minifp.ops.dims import also_by_name, as_size
 from minifp.ops.public import public
 from minifp.ops.whole_numbers import warn_of_equal
 from minifp.runtime.device import as_device, device_of, full_on
-from minifp.typing import DType, Ints
+from minifp.typing import Device, DType, Ints
 
 
 @public("fp")
 def full(
-    size: Ints, fill_value: float, *, dtype: DType | None = None, device: str | None = None,
+    size: Ints,
+    fill_value: float,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A tensor of shape `size` filled with one number: of integers or booleans for one of these."""
     return filled("full", (size,), fill_value, dtype, device, requires_grad)
 
@@ -44,7 +48,7 @@ def filled(function, size, value, dtype, device, requires_grad):
 @public("fp")
 @also_by_name("size")
 def zeros(
-    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+    *size: Ints, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor of zeros in the storage format: `zeros(2, 3)` or `zeros((2, 3))`."""
     return filled("zeros", size, 0.0, dtype, device, requires_grad)
@@ -53,7 +57,7 @@ def zeros(
 @public("fp")
 @also_by_name("size")
 def ones(
-    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+    *size: Ints, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor of ones in the storage format."""
     return filled("ones", size, 1.0, dtype, device, requires_grad)
@@ -62,7 +66,7 @@ def ones(
 @public("fp")
 @also_by_name("size")
 def empty(
-    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+    *size: Ints, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor of which only the shape and the dtype are promised. Here it holds zeros."""
     return filled("empty", size, 0.0, dtype, device, requires_grad)
@@ -71,9 +75,13 @@ def empty(
 @public("fp")
 @takes_tensor
 def full_like(
-    input: Tensor, fill_value: float, *, dtype: DType | None = None, device: str | None = None,
+    input: Tensor,
+    fill_value: float,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A tensor of the shape and dtype of `input`, filled with one number; with unrounded numbers
     behind it if `input`, as a parameter, has them."""
     dtype = input.dtype if dtype is None else dtype
@@ -88,9 +96,8 @@ def full_like(
 @public("fp")
 @takes_tensor
 def zeros_like(
-    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
     """Zeros of the shape and dtype of `input`."""
     return full_like(input, 0.0, dtype=dtype, device=device, requires_grad=requires_grad)
 
@@ -98,9 +105,8 @@ def zeros_like(
 @public("fp")
 @takes_tensor
 def ones_like(
-    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
     """Ones of the shape and dtype of `input`."""
     return full_like(input, 1.0, dtype=dtype, device=device, requires_grad=requires_grad)
 
@@ -108,18 +114,22 @@ def ones_like(
 @public("fp")
 @takes_tensor
 def empty_like(
-    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of the shape and dtype of `input`; its numbers are no promise, and zeros here."""
     return full_like(input, 0.0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 @public("fp")
 def arange(
-    start: float, end: float | None = None, step: float = 1, *, dtype: DType | None = None,
-    device: str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    start: float,
+    end: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Numbers from start (0 if only one is given) up to, not including, end: int64 for integers."""
     start, end = (0, start) if end is None else (start, end)
     for name, v in (("start", start), ("end", end), ("step", step)):
@@ -137,9 +147,14 @@ def arange(
 
 @public("fp")
 def linspace(
-    start: float, end: float, steps: int, *, dtype: DType | None = None, device: str | None = None,
+    start: float,
+    end: float,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """So many numbers at even distances, from start to end, both included."""
     for name, v in (("start", start), ("end", end)):
         check_number("linspace", name, v)
@@ -168,9 +183,13 @@ def check_number(function, name, value):
 
 @public("fp")
 def eye(
-    n: int, m: int | None = None, *, dtype: DType | None = None, device: str | None = None,
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The identity matrix (n, n), or the same with m columns."""
     n = check_count("eye: n", n, 0)
     m = n if m is None else check_count("eye: m", m, 0)

@@ -21,7 +21,7 @@ from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.runtime import random
 from minifp.runtime.device import is_array_like
-from minifp.typing import DType, Ints
+from minifp.typing import Device, DType, Ints
 
 
 def floating(function, dtype):
@@ -35,7 +35,7 @@ def floating(function, dtype):
 @public("fp")
 @also_by_name("size")
 def rand(
-    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+    *size: Ints, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
     """Uniform numbers in [0, 1): what rounding would carry to 1 stays just below."""
     shape, dtype = as_size(size, "rand"), floating("rand", dtype)
@@ -47,7 +47,7 @@ def rand(
 @public("fp")
 @also_by_name("size")
 def randn(
-    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+    *size: Ints, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
     """Standard normal numbers."""
     shape, dtype = as_size(size, "randn"), floating("randn", dtype)
@@ -56,9 +56,14 @@ def randn(
 
 @public("fp")
 def randint(
-    low: int, high: int | tuple[int, ...] | list[int] | None = None, size: Ints | None = None, *,
-    dtype: DType = "int64", device: str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    low: int,
+    high: Ints | None = None,
+    size: Ints | None = None,
+    *,
+    dtype: DType = "int64",
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Integers from low up to, not including, high: `randint(high, size)` or `(low, high, size)`.
 
     Raises ArgumentError where there is none between them.
@@ -74,7 +79,7 @@ def randint(
 
 @public("fp")
 def randperm(
-    n: int, *, dtype: DType = "int64", device: str | None = None, requires_grad: bool = False
+    n: int, *, dtype: DType = "int64", device: Device = None, requires_grad: bool = False
 ) -> Tensor:
     """The integers from 0 to n - 1 in a random order, every order equally likely."""
     n = check_count("randperm: n", n, 0)
@@ -85,9 +90,8 @@ def randperm(
 @public("fp")
 @takes_tensor
 def rand_like(
-    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
     """`rand` of the shape and dtype of `input`."""
     dtype = floating("rand_like", input.dtype if dtype is None else dtype)
     return rand(input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
@@ -96,9 +100,8 @@ def rand_like(
 @public("fp")
 @takes_tensor
 def randn_like(
-    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
     """`randn` of the shape and dtype of `input`."""
     dtype = floating("randn_like", input.dtype if dtype is None else dtype)
     return randn(input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
@@ -107,9 +110,14 @@ def randn_like(
 @public("fp")
 @takes_tensor
 def randint_like(
-    input: Tensor, low: int, high: int | None = None, *, dtype: DType | None = None,
-    device: str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    low: int,
+    high: int | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """`randint` of the shape and dtype of `input`: `randint_like(x, high)` or `(x, low, high)`."""
     low, high = (0, low) if high is None else (low, high)
     dtype = input.dtype if dtype is None else dtype
@@ -170,9 +178,14 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False) -> T
 
 @public("fp")
 def normal(
-    mean: Tensor | float, std: Tensor | float = 1.0, size: Ints | None = None, *,
-    dtype: DType | None = None, device: str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    mean: Tensor | float,
+    std: Tensor | float = 1.0,
+    size: Ints | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """mean + std z of standard normal z: for each number of tensors, or for two numbers of `size`.
 
     The result has the tensors' dtype, or else the storage format. Raises ArgumentError for a std

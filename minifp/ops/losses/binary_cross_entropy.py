@@ -82,15 +82,19 @@ with_logits_op = elementwise_loss(
     "binary_cross_entropy_with_logits", _of_logits, _of_logits_dx, _of_logits_dt
 )
 probabilities_op = elementwise_loss(
-    *("binary_cross_entropy", _of_probabilities, _of_probabilities_dx, _of_probabilities_dt)
+    "binary_cross_entropy", _of_probabilities, _of_probabilities_dx, _of_probabilities_dt
 )
 
 
 @public("fp F", autocast="loss")
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
     pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Cross entropy of logits with targets between 0 and 1, both of one shape, in nats.
 
     weight, pos_weight: of elements and of positive targets, broadcast to input's shape. A float32
@@ -146,10 +150,7 @@ def binary_cross_entropy(
     if precision.operations is None or not automatic:
         return probabilities_op(input, target, weight, None, divisor=divisor)
     with policy.precision(_without_casts(precision)):
-        return probabilities_op(
-            *(input.float(), target.float(), weight, None),
-            divisor=divisor,
-        )
+        return probabilities_op(input.float(), target.float(), weight, None, divisor=divisor)
 
 
 @cache

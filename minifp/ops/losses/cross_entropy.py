@@ -176,9 +176,14 @@ def cross_entropy_op(z, t, w, *, ignore_index, smoothing, reduction):
 
 @public("F", autocast="loss")
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
-    reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """Softmax cross entropy of logits with class numbers, or with class probabilities, in nats.
 
     input: (N, C), (N, C, d1, ...) or (C)   weight: of each class, (C)

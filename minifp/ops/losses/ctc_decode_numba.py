@@ -235,10 +235,10 @@ def searched(x, steps, blank, width):
     T, N, C = x.shape
     labels = np.full((N, T), blank, np.int64)
     counts, results = np.zeros(N, np.int64), np.zeros(N)
+    read = np.ascontiguousarray(x.transpose(1, 0, 2)), np.ascontiguousarray(steps, np.int64)
+    cost = T * N * width * C * NANOSECONDS
+    workspace = 20 * width + C + 5 * (T * width + 1)
     search_sequences(
-        *(N, width, blank, np.ascontiguousarray(x.transpose(1, 0, 2))),
-        *(np.ascontiguousarray(steps, np.int64), labels, counts, results),
-        cost=T * N * width * C * NANOSECONDS,
-        workspace=20 * width + C + 5 * (T * width + 1),
-    )  # fmt: skip
+        N, width, blank, *read, labels, counts, results, cost=cost, workspace=workspace
+    )
     return labels, counts, results

@@ -68,8 +68,8 @@ def ctc_loss_dx(dl, x, labels, steps, lengths, *, blank, zero_infinity, reductio
     sizes, read, rows, offsets, losses = started(x, labels, steps, lengths, blank, T)
     work = empty((N, 3, rows.shape[2]), float32)
     how = int(dl.size > 1), int(zero_infinity), int(reduction == "mean")
+    arrays = rows, offsets, losses, work, dx
     TEXT(X=x.dtype, D=dl.dtype, Y=dtype, THREADS=THREADS).launch(
-        *("ctc_gradients", min(N, MOST_BLOCKS), THREADS, contiguous(dl), *read),
-        *(rows, offsets, losses, work, dx, *sizes, *how),
+        "ctc_gradients", min(N, MOST_BLOCKS), THREADS, contiguous(dl), *read, *arrays, *sizes, *how
     )
     return dx

@@ -163,10 +163,8 @@ def ctc_loss_each(x, labels, steps, lengths, *, blank, zero_infinity, to):
     losses = np.empty(len(labels), float32)
     told = sequences(x, labels, steps, lengths, blank)
     stride = told[2]
-    sequence_losses(
-        *(losses.size, *told, losses),
-        cost=len(x) * losses.size * stride * NANOSECONDS, workspace=4 * stride,
-    )  # fmt: skip
+    cost = len(x) * losses.size * stride * NANOSECONDS
+    sequence_losses(losses.size, *told, losses, cost=cost, workspace=4 * stride)
     if zero_infinity:
         losses[np.isposinf(losses)] = 0
     return downcast(losses, to[0])
@@ -185,8 +183,9 @@ def ctc_loss_total(x, labels, steps, lengths, *, blank, zero_infinity, reduction
 
 
 @inline
-def all_alphas(N, C, stride, n, S, steps, x, path, skip, scores, rows, offsets):
+def all_alphas(sequence):
     """alpha of all steps, each step's offset, and the loss."""
+    N, C, stride, n, S, steps, x, path, skip, scores, rows, offsets = sequence
     gather(x, n * C, path, n, S, scores)
     top, offsets[0] = first_alpha(scores, rows, S, stride), 0.0
     for t in range(1, steps):
@@ -222,9 +221,9 @@ def write_everywhere(value, first, last, N, C, n, dx):
 
 
 @inline
-def gradients_back(N, C, stride, n, S, steps, x, path, skip, scores, rows, offsets, loss, share,
-                   beta, behind, in_classes, dx):  # fmt: skip
+def gradients_back(sequence, loss, share, beta, behind, in_classes, dx):
     """Go through beta from the last step to the first, and write the gradient of each."""
+    N, C, stride, n, S, steps, x, path, skip, scores, rows, offsets = sequence
     fill(beta, stride, LOWEST)
     fill(behind, stride, LOWEST)
     fill(in_classes, C, ZERO)
@@ -258,14 +257,12 @@ def sequence_gradients(
         in_classes, rows = after[4 * stride : 4 * stride + C], after[4 * stride + C :]
         begin(skip, can_skip, n, S, scores, stride)
         fill(rows, done * stride, LOWEST)
-        loss = all_alphas(N, C, stride, n, S, done, x, path, skip, scores, rows, offsets)
+        sequence = N, C, stride, n, S, done, x, path, skip, scores, rows, offsets
+        loss = all_alphas(sequence)
         if loss == np.inf:
             write_everywhere(impossible, 0, done, N, C, n, dx)
         else:
-            gradients_back(
-                N, C, stride, n, S, done, x, path, skip, scores, rows, offsets, loss, shares[n],
-                beta, behind, in_classes, dx,
-            )  # fmt: skip
+            gradients_back(sequence, loss, shares[n], beta, behind, in_classes, dx)
 
 
 @compiled_kernel
@@ -277,8 +274,7 @@ def ctc_loss_dx(dl, x, labels, steps, lengths, *, blank, zero_infinity, reductio
     with np.errstate(all="ignore"):
         shares[:] = single(dl) / divisors(lengths, reduction, float32)
     impossible = ZERO if zero_infinity else NAN
-    sequence_gradients(
-        *(N, T, impossible, *told, shares, flat(dx)),
-        cost=3 * T * N * stride * NANOSECONDS, workspace=2 * T + (T + 4) * stride + C,
-    )  # fmt: skip
+    cost = 3 * T * N * stride * NANOSECONDS
+    workspace = 2 * T + (T + 4) * stride + C
+    sequence_gradients(N, T, impossible, *told, shares, flat(dx), cost=cost, workspace=workspace)
     return dx

@@ -15,14 +15,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import COMPUTE, GIVEN
-from minifp.ops.losses.class_targets import (
-    as_classes,
-    check_scores,
-    in_class,
-    pick,
-    rows_and_weights,
-    weight_in_all,
-)
+from minifp.ops.losses import class_targets
 from minifp.ops.losses.loss import check_reduction
 from minifp.ops.public import public
 from minifp.runtime.device import is_array_like
@@ -30,22 +23,22 @@ from minifp.runtime.device import is_array_like
 
 @kernel("loss", "x")
 def nll_loss_each(x, t, w, *, ignore_index):
-    rows, weights = rows_and_weights(t, w, ignore_index)
-    return np.where(t == ignore_index, 0, -pick(x, rows) * weights)
+    rows, weights = class_targets.rows_and_weights(t, w, ignore_index)
+    return np.where(t == ignore_index, 0, -class_targets.pick(x, rows) * weights)
 
 
 @kernel("loss", COMPUTE)
 def nll_loss_total(x, t, w, *, ignore_index, reduction, sum):
-    weights = rows_and_weights(t, w, ignore_index)[1]
+    weights = class_targets.rows_and_weights(t, w, ignore_index)[1]
     losses = nll_loss_each.reference(x, t, w, ignore_index=ignore_index)
-    return sum(losses) / weight_in_all(weights, reduction, sum)
+    return sum(losses) / class_targets.weight_in_all(weights, reduction, sum)
 
 
 @kernel("loss", GIVEN)
 def nll_loss_dx(dl, x, t, w, *, ignore_index, reduction, sum):
-    rows, weights = rows_and_weights(t, w, ignore_index)
-    dl = dl / weight_in_all(weights, reduction, sum)
-    return in_class(np.where(t == ignore_index, 0, -(weights * dl)), rows, x)
+    rows, weights = class_targets.rows_and_weights(t, w, ignore_index)
+    dl = dl / class_targets.weight_in_all(weights, reduction, sum)
+    return class_targets.in_class(np.where(t == ignore_index, 0, -(weights * dl)), rows, x)
 
 
 def nll_loss_backward(dl, x, t, w, to, **settings):
@@ -63,9 +56,13 @@ def nll_loss_op(x, t, w, *, ignore_index, reduction):
 
 @public("F", autocast="loss")
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The mean of -input in the class that `target` names, in nats if input is log_softmax's.
 
     input: (N, C), (N, C, d1, ...) or (C)   target: integers, (N), (N, d1, ...) or ()
@@ -78,8 +75,8 @@ def nll_loss(
     that require a gradient.
     """
     check_reduction("nll_loss", reduction)
-    check_scores("nll_loss", input, weight, ignore_index)
+    class_targets.check_scores("nll_loss", input, weight, ignore_index)
     if not is_array_like(target):
         raise DTypeError(f"nll_loss: target is a {type(target).__name__}: expected a tensor")
-    as_classes("nll_loss", input, target, ignore_index)
+    class_targets.as_classes("nll_loss", input, target, ignore_index)
     return nll_loss_op(input, target, weight, ignore_index=ignore_index, reduction=reduction)

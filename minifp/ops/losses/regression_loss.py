@@ -50,7 +50,8 @@ def _huber(d, delta):
 mse_op = regression_loss("mse_loss", lambda d: d * d, lambda d: 2 * d)
 l1_op = regression_loss("l1_loss", np.abs, np.sign)
 smooth_l1_op = regression_loss(
-    *("smooth_l1_loss", _smooth),
+    "smooth_l1_loss",
+    _smooth,
     lambda d, beta: np.where(np.abs(d) < beta, d * _steepness(beta), np.sign(d)),
 )
 huber_op = regression_loss("huber_loss", _huber, lambda d, delta: np.clip(d, -delta, delta))

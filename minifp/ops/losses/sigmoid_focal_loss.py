@@ -57,9 +57,8 @@ focal_op = elementwise_loss("sigmoid_focal_loss", focal, focal_dx, focal_dt)
 
 @public("F", autocast="loss")
 def sigmoid_focal_loss(
-    inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2,
-    reduction: str = "none",
-) -> Tensor:  # fmt: skip
+    inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none"
+) -> Tensor:
     """Cross entropy of logits in which what is right already counts less, in nats.
 
     inputs, targets: of one shape, targets from 0 to 1. alpha: the weight of targets of 1, 1 - alpha

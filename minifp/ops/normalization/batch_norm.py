@@ -84,10 +84,15 @@ def batch_norm_op(x, w, b, m, v, *, eps, constant):
 
 @public("fp F", autocast="statistics")
 def batch_norm(
-    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
-    weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
-    momentum: float = 0.1, eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Normalise each channel of input (N, C) or (N, C, ...).
 
     In training by the batch's own mean and variance, which are

@@ -85,9 +85,7 @@ def moments(x, planes, eps=-1.0):
     found = empty((2, given.parts, given.J), F32)
     joined = given.parts * given.each > 1
     module = TEXT(X=x.dtype, D=x.dtype, Y=F32, PACK=given.pack)
-    module.launch(
-        *("plane_moments", given.blocks, THREADS, x, *found, int(joined), eps, *given[:6])
-    )
+    module.launch("plane_moments", given.blocks, THREADS, x, *found, int(joined), eps, *given[:6])
     if not joined:
         return found.reshape(2, C)
     out = empty((2, C), F32)
@@ -106,9 +104,9 @@ def gradient_sums(dy, x, m, v, planes, *, eps=-1.0, per=1):
         return zeros((2, C), F32)
     given = columns_of(N, C, L, dy, x)
     sums = empty((2, given.parts, C, given.each), F32)
+    arrays = dy, x, m, v, sums
     TEXT(X=x.dtype, D=dy.dtype, Y=F32, PACK=given.pack).launch(
-        *("plane_gradient_sums", given.blocks, THREADS, dy, x, m, v, sums),
-        *(eps, per * given.each, *given[:6]),
+        "plane_gradient_sums", given.blocks, THREADS, *arrays, eps, per * given.each, *given[:6]
     )
     one = given.parts * given.each == 1
     return sums.reshape(2, C) if one else sum_over(sums, (1, 3), F32)
@@ -136,9 +134,10 @@ def normalised(x, w, b, m, v, planes, dtype, *, per=0, eps=-1.0):
     y = empty(x.shape, dtype)
     if y.size:
         pack = pack_of(x)
+        arrays = x, pointer(w), pointer(b), m, v, y
+        numbers = y.size, planes.C, planes.L, per, eps
         TEXT(X=x.dtype, D=x.dtype, Y=dtype, PACK=pack).launch(
-            *("normalised_planes", blocks_for(y.size, each=pack), THREADS, x, pointer(w)),
-            *(pointer(b), m, v, y, y.size, planes.C, planes.L, per, eps),
+            "normalised_planes", blocks_for(y.size, each=pack), THREADS, *arrays, *numbers
         )
     return y
 
@@ -148,9 +147,10 @@ def gradient(dy, x, w, m, v, sums, planes, dtype, *, per=0, eps=-1.0, share=1.0)
     dx = empty(x.shape, dtype)
     if dx.size:
         pack, sums = pack_of(dy, x), (0, 0) if sums is None else sums
+        arrays = dy, x, pointer(w), m, v, *sums, dx
+        numbers = dx.size, planes.C, planes.L, per, eps, share
         TEXT(X=x.dtype, D=dy.dtype, Y=dtype, PACK=pack).launch(
-            *("planes_dx", blocks_for(dx.size, each=pack), THREADS, dy, x, pointer(w), m, v),
-            *(*sums, dx, dx.size, planes.C, planes.L, per, eps, share),
+            "planes_dx", blocks_for(dx.size, each=pack), THREADS, *arrays, *numbers
         )
     return dx
 

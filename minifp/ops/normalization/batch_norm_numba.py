@@ -247,7 +247,7 @@ def batch_norm_statistics(x, *, to):
     m, v = np.empty(C, float32), np.empty(C, float32)
     chunks, per = blocks_of(C, L)
     batch_moments(
-        *(chunks, per, N, C, L, flat(x), m, v), cost=x.size * NANOSECONDS, workspace=7 * WIDTH
+        chunks, per, N, C, L, flat(x), m, v, cost=x.size * NANOSECONDS, workspace=7 * WIDTH
     )
     return downcast(m, to[0]), downcast(v, to[1])
 
@@ -261,10 +261,9 @@ def batch_norm_forward(x, w, b, m, v, *, eps, to):
             (batch_norm_planes, N * C, L) if L >= SHORT else (batch_norm_rows, N, C * L)
         )
         chunks, per = spans(count, WORTH // each)
-        kernel(
-            *(chunks, per, N, C, L, eps, flat(x), single(w), single(b), single(m), single(v)),
-            *(flat(y),), cost=x.size * NANOSECONDS, workspace=4 * WIDTH,
-        )  # fmt: skip
+        arrays = flat(x), single(w), single(b), single(m), single(v), flat(y)
+        cost = x.size * NANOSECONDS
+        kernel(chunks, per, N, C, L, eps, *arrays, cost=cost, workspace=4 * WIDTH)
     return y
 
 
@@ -275,8 +274,8 @@ def batch_norm_dx(dy, x, w, m, v, *, eps, constant, to):
     N, C, L = sizes_of(x)
     dx, dw, db = np.empty(x.shape, to[0]), np.empty(C, float32), np.empty(C, float32)
     chunks, per = blocks_of(C, L)
-    batch_norm_gradients(
-        *(chunks, per, N, C, L, eps, bool(constant), flat(dy), flat(x), single(w), single(m)),
-        *(single(v), flat(dx), dw, db), cost=2 * x.size * NANOSECONDS, workspace=12 * WIDTH,
-    )  # fmt: skip
+    settings = N, C, L, eps, bool(constant)
+    arrays = flat(dy), flat(x), single(w), single(m), single(v), flat(dx), dw, db
+    cost = 2 * x.size * NANOSECONDS
+    batch_norm_gradients(chunks, per, *settings, *arrays, cost=cost, workspace=12 * WIDTH)
     return dx, downcast(dw, to[1]), downcast(db, to[2])

@@ -93,9 +93,12 @@ def instance_norm_op(x, w, b, *, eps):
 
 @public("fp F", autocast="deviation")
 def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Normalise each group of channels of each element of the batch.   input: (N, C, ...).
 
     num_groups: divides C.  weight, bias: (C). Raises DTypeError for anything but a floating tensor,

@@ -92,10 +92,11 @@ def group_norm_forward(x, w, b, *, groups, eps, to):
     else:
         m, r = np.empty(shape, float32), np.empty(shape, float32)
         chunks, per = spans(N * groups, WORTH // (C * L))
+        read = flat(x), weights_of(w, groups * C), biases_of(b, groups * C)
+        written = flat(y), flat(m), flat(r)
         group_norm_rows(
-            *(chunks, per, N * groups, groups, C, L, eps, flat(x), weights_of(w, groups * C)),
-            *(biases_of(b, groups * C), flat(y), flat(m), flat(r)), cost=x.size * NANOSECONDS,
-        )  # fmt: skip
+            chunks, per, N * groups, groups, C, L, eps, *read, *written, cost=x.size * NANOSECONDS
+        )
     return y, downcast(m, to[1]), downcast(r, to[2])
 
 
@@ -111,11 +112,10 @@ def group_norm_dx(dy, x, w, m, r, *, groups, to):
     else:
         sums = np.empty((2, N, groups * C), float32)
         chunks, per = spans(N * groups, WORTH // (C * L))
-        group_norm_gradients(
-            *(chunks, per, N * groups, groups, C, L, flat(dy), flat(x), weights_of(w, groups * C)),
-            *(flat(m), flat(r), flat(dx), flat(sums[0]), flat(sums[1])),
-            cost=2 * x.size * NANOSECONDS,
-        )
+        read = flat(dy), flat(x), weights_of(w, groups * C), flat(m), flat(r)
+        written = flat(dx), flat(sums[0]), flat(sums[1])
+        cost = 2 * x.size * NANOSECONDS
+        group_norm_gradients(chunks, per, N * groups, groups, C, L, *read, *written, cost=cost)
         dw, db = sum_over(sums, (1,), float32)
     return dx, downcast(dw, to[1]), downcast(db, to[2])
 
@@ -136,8 +136,7 @@ def instance_norm_statistics(x, *, to):
     found = np.empty((2, N, C), float32)
     chunks, per = spans(N * C, WORTH // L)
     instance_moments(
-        *(chunks, per, N * C, L, flat(x), flat(found[0]), flat(found[1])),
-        cost=x.size * NANOSECONDS,
+        chunks, per, N * C, L, flat(x), flat(found[0]), flat(found[1]), cost=x.size * NANOSECONDS
     )
     m, v = sum_over(found, (1,), float32, 1 / N)
     return downcast(m, to[0]), downcast(v, to[1])

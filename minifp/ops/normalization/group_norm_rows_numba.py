@@ -147,10 +147,8 @@ def normalised(x, w, b, y, shape, G, eps):
     r = np.empty(shape, float32)
     m = np.empty(shape, float32)
     chunks, per = spans(M, WORTH // D)
-    normalised_rows(
-        *(chunks, per, M, D, G, eps, flat(x), weights_of(w, G * D), biases_of(b, G * D)),
-        *(flat(y), flat(m), flat(r)), cost=x.size * NANOSECONDS,
-    )  # fmt: skip
+    arrays = flat(x), weights_of(w, G * D), biases_of(b, G * D), flat(y), flat(m), flat(r)
+    normalised_rows(chunks, per, M, D, G, eps, *arrays, cost=x.size * NANOSECONDS)
     return m, r
 
 
@@ -160,8 +158,8 @@ def gradients(dy, x, w, m, r, dx, G):
     D = x.size // M
     chunks, per = spans(M // G, max(2 * ROWS, WORTH // (G * D)))
     sums = np.empty((chunks, 2 * G * D), float32)
+    arrays = flat(dy), flat(x), weights_of(w, G * D), flat(m), flat(r), flat(dx), flat(sums)
     gradients_of_rows(
-        *(chunks, per * G, M, D, G, flat(dy), flat(x), weights_of(w, G * D), flat(m)),
-        *(flat(r), flat(dx), flat(sums)), cost=2 * x.size * NANOSECONDS, workspace=6 * G * D,
-    )  # fmt: skip
+        chunks, per * G, M, D, G, *arrays, cost=2 * x.size * NANOSECONDS, workspace=6 * G * D
+    )
     return (sums[0] if chunks == 1 else sum_over(sums, (0,), float32)).reshape(2, G * D)

@@ -88,9 +88,12 @@ def as_rows(function, input, normalized_shape, **parameters):
 
 @public("fp F", autocast="deviation")
 def layer_norm(
-    input: Tensor, normalized_shape: Ints, weight: Tensor | None = None, bias: Tensor | None = None,
+    input: Tensor,
+    normalized_shape: Ints,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Normalise over the last axes, which must be `normalized_shape` (an integer or a tuple).
 
     weight, bias: of shape `normalized_shape`. Raises DTypeError for anything but a floating tensor,

@@ -22,9 +22,9 @@ def local_response_norm_forward(x, *, size, alpha, beta, k, to):
         return None
     y = empty(x.shape, to[0])
     if x.size:
+        numbers = *geometry(x, size), alpha / size, beta, k
         TEXT(X=x.dtype, D=x.dtype, Y=y.dtype).launch(
-            *("normalised", blocks_for(x.size), THREADS, contiguous(x), y, *geometry(x, size)),
-            *(alpha / size, beta, k),
+            "normalised", blocks_for(x.size), THREADS, contiguous(x), y, *numbers
         )
     return y
 
@@ -40,8 +40,7 @@ def local_response_norm_dx(dy, x, *, size, alpha, beta, k, to):
         windows = geometry(x, size)
         module = TEXT(X=x.dtype, D=dy.dtype, Y=dx.dtype)
         module.launch(
-            *("shares", blocks, THREADS, dy, x, direct, shared, *windows),
-            *(alpha / size, beta, k),
+            "shares", blocks, THREADS, dy, x, direct, shared, *windows, alpha / size, beta, k
         )
         factor = 2 * alpha * beta / size
         module.launch("gradient", blocks, THREADS, x, direct, shared, dx, *windows, factor)

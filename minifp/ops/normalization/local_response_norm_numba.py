@@ -132,9 +132,9 @@ def write_gradients(x, start, rows, n, step, p, factor, shared, dx):
 
 @parallel
 def windows_forward(
-    chunk, scratch, per, total, C, L, width, padded, before, after, alpha, beta, k, x, y
+    chunk, scratch, per, total, C, L, width, room, before, after, alpha, beta, k, x, y
 ):
-    around, d, p = scratch[:padded], scratch[padded:], scratch[padded + C * width :]
+    around, d, p = scratch[:room], scratch[room:], scratch[room + C * width :]
     for number in range(chunk * per, min((chunk + 1) * per, total)):
         start, b, rows, n = block_at(number, C, L, width)
         zeros_around(around, before * b, C * b, after * b)
@@ -146,11 +146,10 @@ def windows_forward(
 
 @parallel
 def windows_dx(
-    chunk, scratch, per, total, C, L, width, padded, before, after, alpha, beta, k, factor, dy, x,
-    dx,
-):  # fmt: skip
+    chunk, scratch, per, total, C, L, width, room, before, after, alpha, beta, k, factor, dy, x, dx
+):
     """factor: 2 alpha beta / size."""
-    around, d, p = scratch[:padded], scratch[padded:], scratch[padded + C * width :]
+    around, d, p = scratch[:room], scratch[room:], scratch[room + C * width :]
     for number in range(chunk * per, min((chunk + 1) * per, total)):
         start, b, rows, n = block_at(number, C, L, width)
         zeros_around(around, before * b, C * b, after * b)
@@ -169,10 +168,10 @@ def in_blocks(kernel, blocks, numbers, arrays, cost):
     N, C, L, width, before, after = blocks
     total = N * -(-L // width)
     chunks, per = spans(total, WORTH // (C * width))
-    kernel(
-        *(chunks, per, total, C, L, width, blocks.padded, before, after, *numbers, *arrays),
-        cost=cost * N * C * L * NANOSECONDS, workspace=blocks.padded + 2 * C * width,
-    )  # fmt: skip
+    sizes = total, C, L, width, blocks.padded, before, after
+    cost = cost * N * C * L * NANOSECONDS
+    workspace = blocks.padded + 2 * C * width
+    kernel(chunks, per, *sizes, *numbers, *arrays, cost=cost, workspace=workspace)
 
 
 @compiled_kernel

@@ -19,8 +19,7 @@ def mix_in(running_mean, running_var, mean, var, factor, momentum):
         return False
     new = [a if a.flags.c_contiguous else a.copy() for a in new]
     TEXT(R=held[0].dtype, THREADS=THREADS).launch(
-        *("mix_in", 1, THREADS, mean.size, *held, *new),
-        *(1.0 - momentum, float(momentum), float(factor)),
+        "mix_in", 1, THREADS, mean.size, *held, *new, 1.0 - momentum, float(momentum), float(factor)
     )
     for running in (running_mean, running_var):
         running.storage.version += 1

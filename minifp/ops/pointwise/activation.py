@@ -22,9 +22,8 @@ At a kink f' is as in PyTorch. Each is written so that nothing overflows or canc
 1 - s(x) is s(-x), and exponentials are of what is not positive, or their Inf gives 0.
 """
 
-from collections.abc import Callable
 from functools import wraps
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -35,14 +34,12 @@ from minifp.ops.binding import overwritten
 from minifp.ops.elementwise import Unary, as_numbers, named, operation, takes_floats, unary
 from minifp.ops.pointwise.unary_math import tanh
 from minifp.ops.public import public
-from minifp.typing import F
+from minifp.typing import F, Function
 
 
-def activation(
-    name: str, value: Callable[..., Any], slope: Callable[..., Any], doc: str, where: str = "F"
-) -> Unary:
+def activation(name: str, value: Function, slope: Function, doc: str, where: str = "F") -> Unary:
     """The public function of one floating tensor without settings."""
-    function = unary(name, value, slope, "x", doc, takes=takes_floats)
+    function = unary(name, value, slope, doc, takes=takes_floats)
     return public(where, autocast="pointwise")(function)
 
 
@@ -54,27 +51,26 @@ def _sigmoid(z):
 
 relu = public("fp F Tensor", in_place=True, autocast="pointwise")(
     unary(
-        *("relu", lambda x: np.maximum(x, 0), lambda dy, y: np.where(y <= 0, 0, dy)),
-        *("y", "max(x, 0), with slope 0 at 0."),
+        "relu",
+        lambda x: np.maximum(x, 0),
+        lambda dy, y: np.where(y <= 0, 0, dy),
+        "max(x, 0), with slope 0 at 0.",
     )
 )
 leaky_relu_op = operation(
     "leaky_relu",
     lambda x, negative_slope: np.where(x > 0, x, negative_slope * x),
     lambda dy, x, negative_slope: np.where(x > 0, dy, negative_slope * dy),
-    saves="x",
 )
 elu_op = operation(
     "elu",
     lambda x, alpha: np.where(x <= 0, alpha * np.expm1(x), x),
     lambda dy, x, alpha: np.where(x > 0, dy, dy * (alpha * np.exp(x))),  # of a NaN, NaN
-    saves="x",
 )
 celu_op = operation(
     "celu",
     lambda x, alpha: np.where(x <= 0, alpha * np.expm1(x / alpha), x),
     lambda dy, x, alpha: np.where(x > 0, dy, dy * np.exp(x / alpha)),
-    saves="x",
 )
 
 ALPHA, SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -147,10 +143,7 @@ def _log_of_sum(z):
 
 
 silu = activation(
-    "silu",
-    lambda x: x / (1 + np.exp(-x)),
-    _silu_slope,
-    "x times its sigmoid; also called swish.",
+    "silu", lambda x: x / (1 + np.exp(-x)), _silu_slope, "x times its sigmoid; also called swish."
 )
 mish = activation("mish", lambda x: x * _mish_parts(x)[0], _mish_slope, "x tanh(softplus(x)).")
 logsigmoid = activation(
@@ -169,7 +162,6 @@ softplus_op = operation(
     "softplus",
     lambda x, beta, threshold: np.where(beta * x > threshold, x, _log_of_sum(beta * x) / beta),
     lambda dy, x, beta, threshold: np.where(beta * x > threshold, dy, dy * _sigmoid(beta * x)),
-    saves="x",
 )
 
 
@@ -200,10 +192,7 @@ def _hardswish_slope(dy, x):
 
 
 hardtanh_op = operation(
-    "hardtanh",
-    lambda x, min_val, max_val: np.clip(x, min_val, max_val),
-    _hardtanh_slope,
-    saves="x",
+    "hardtanh", lambda x, min_val, max_val: np.clip(x, min_val, max_val), _hardtanh_slope
 )
 relu6 = activation(
     "relu6",
@@ -218,10 +207,7 @@ hardsigmoid = activation(
     "(x + 3) / 6 between 0 and 1.",
 )
 hardswish = activation(
-    "hardswish",
-    lambda x: x * np.clip(x + 3, 0, 6) / 6,
-    _hardswish_slope,
-    "x hardsigmoid(x).",
+    "hardswish", lambda x: x * np.clip(x + 3, 0, 6) / 6, _hardswish_slope, "x hardsigmoid(x)."
 )
 
 

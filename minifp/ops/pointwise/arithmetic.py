@@ -13,14 +13,7 @@ from minifp.errors import ArgumentError, DTypeError
 from minifp.numerics.formats import is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.elementwise import (
-    Binary,
-    Operand,
-    as_numbers,
-    binary,
-    pass_to,
-    unary,
-)
+from minifp.ops.elementwise import Binary, Operand, as_numbers, binary, pass_to, unary
 from minifp.ops.public import public
 from minifp.runtime.device import device_of, moved
 
@@ -28,13 +21,13 @@ from minifp.runtime.device import device_of, moved
 
 
 neg = public("fp Tensor", operator="-x", in_place=True, autocast="pointwise")(
-    unary("neg", lambda x: -x, lambda dy, _: -dy, None, "-x.")
+    unary("neg", lambda x: -x, lambda dy, _: -dy, "-x.")
 )
 abs = public("fp Tensor", operator="abs(x)", in_place=True, autocast="pointwise")(
-    unary("abs", np.abs, lambda dy, x: dy * np.sign(x), "x", "|x|, with slope 0 at 0.")
+    unary("abs", np.abs, lambda dy, x: dy * np.sign(x), "|x|, with slope 0 at 0.")
 )
 square = public("fp Tensor", in_place=True, autocast="power")(
-    unary("square", np.square, lambda dy, x: dy * (2 * x), "x", "x^2.")
+    unary("square", np.square, lambda dy, x: dy * (2 * x), "x^2.")
 )
 
 
@@ -172,39 +165,32 @@ mul = public("fp Tensor", operator="x * y", in_place=True, autocast="pointwise")
 true_divide = binary(
     "div", np.true_divide, lambda dz, x, y: dz / y, lambda dz, x, y: -dz * (x / (y * y)), "x / y."
 )
+FLOOR = "The largest whole number up to x / y. Its gradient is 0."
 floor_divide = public("fp Tensor", operator="x // y", in_place=True, autocast="pointwise")(
-    binary(
-        *("floor_divide", _floor_divide, _no_slope, _no_slope),
-        "The largest whole number up to x / y. Its gradient is 0.",
-    )
+    binary("floor_divide", _floor_divide, _no_slope, _no_slope, FLOOR)
 )
+TRUNC = "x / y without its fraction. Its gradient is 0."
 trunc_divide = public(autocast="pointwise")(
-    binary(
-        *("trunc_divide", _trunc_divide, _no_slope, _no_slope),
-        "x / y without its fraction. Its gradient is 0.",
-    )
+    binary("trunc_divide", _trunc_divide, _no_slope, _no_slope, TRUNC)
 )
 remainder = public("fp Tensor", operator="x % y", in_place=True, autocast="pointwise")(
     binary(
-        *("remainder", _remainder),
-        *(lambda dz, x, y: dz, lambda dz, x, y: -dz * np.floor_divide(x, y)),
+        "remainder",
+        _remainder,
+        lambda dz, x, y: dz,
+        lambda dz, x, y: -dz * np.floor_divide(x, y),
         "x - y floor(x / y), which has the sign of y.",
     )
 )
 pow = public("fp Tensor", operator="x ** y", in_place=True, autocast="power")(
     binary("pow", np.power, _pow_dx, _pow_dy, "x^y.")
 )
+EXTREME = "The {} of x and y; equal ones share the gradient.".format
 maximum: Binary = public("fp Tensor", autocast="pointwise")(
-    binary(
-        *("maximum", np.maximum, _share, lambda dz, x, y: _share(dz, y, x)),
-        "The larger of x and y; equal ones share the gradient.",
-    )
+    binary("maximum", np.maximum, _share, lambda dz, x, y: _share(dz, y, x), EXTREME("larger"))
 )
 minimum: Binary = public("fp Tensor", autocast="pointwise")(
-    binary(
-        *("minimum", np.minimum, lambda dz, x, y: _share(dz, y, x), _share),
-        "The smaller of x and y; equal ones share the gradient.",
-    )
+    binary("minimum", np.minimum, lambda dz, x, y: _share(dz, y, x), _share, EXTREME("smaller"))
 )
 
 ROUNDED = {"floor": floor_divide, "trunc": trunc_divide}

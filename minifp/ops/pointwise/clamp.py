@@ -25,7 +25,7 @@ def _clamp_slope(dy, x, min=-np.inf, max=np.inf):
 
 
 between_numbers = operation(
-    "clamp", lambda x, min=None, max=None: np.clip(x, min, max), _clamp_slope, saves="x"
+    "clamp", lambda x, min=None, max=None: np.clip(x, min, max), _clamp_slope
 )
 
 

@@ -139,9 +139,8 @@ def _arrays(name, *tensors):
 @public("fp Tensor")
 @takes_tensor
 def isclose(
-    input: Tensor, other: Operand, rtol: float = 1e-05, atol: float = 1e-08,
-    equal_nan: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
     """Whether |x - y| <= atol + rtol |y|, computed in float64; Inf is close to itself alone.
 
     equal_nan: whether NaN is close to NaN. Raises ArgumentError for a negative tolerance.
@@ -165,9 +164,8 @@ def isclose(
 @public("fp Tensor")
 @takes_tensor
 def allclose(
-    input: Tensor, other: Operand, rtol: float = 1e-05, atol: float = 1e-08,
-    equal_nan: bool = False,
-) -> bool:  # fmt: skip
+    input: Tensor, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
     """Whether all numbers are close, as `isclose` says."""
     return bool(np.all(isclose(input, other, rtol, atol, equal_nan).array))
 

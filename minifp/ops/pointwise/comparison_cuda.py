@@ -24,8 +24,8 @@ def exact(name, x, y):
 
     Computed exactly. None for what there is no kernel for.
     """
-    operands = [a.item() if isinstance(a, (np.generic, np.ndarray)) and not a.ndim else a
-                for a in (x, y)]  # fmt: skip
+    scalars = np.generic, np.ndarray
+    operands = [a.item() if isinstance(a, scalars) and not a.ndim else a for a in (x, y)]
     arrays = [a for a in operands if is_on_device(a)]
     numbers = [a for a in operands if not is_on_device(a)]
     if any(name_of(a.dtype) not in TYPES for a in arrays) or any(
@@ -51,9 +51,9 @@ def exact(name, x, y):
     if z.size:
         types = {t: a.dtype if is_on_device(a) else BOOL for t, a in zip("XV", operands)}
         pointers = [a if is_on_device(a) else 0 for a in operands]
+        operands = *pointers, number, z, z.size
         TEXT(**types, Y=BOOL, REAL=int(real)).launch(
-            *("exact", blocks_for(z.size), THREADS, *pointers, number, z, z.size),
-            *(NAMES.index(name), *sizes[1:], *places),
+            "exact", blocks_for(z.size), THREADS, *operands, NAMES.index(name), *sizes[1:], *places
         )
     return z
 

@@ -73,9 +73,9 @@ def dropped(x, *, p, draw, to):
     x = x if x.flags.c_contiguous else x.copy()
     if y.size:
         factor = 1 / (1 - p)
+        settings = float(p), factor, *draw.given()
         TEXT(X=x.dtype, Y=y.dtype).launch(
-            *("dropout", blocks_for(y.size, each=4), THREADS, y.size, x, y),
-            *(float(p), factor, *draw.given()),
+            "dropout", blocks_for(y.size, each=4), THREADS, y.size, x, y, *settings
         )
     return y
 

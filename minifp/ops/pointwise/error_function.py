@@ -19,44 +19,33 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice
 from minifp.derive import elementary
 from minifp.derive.symbol import in_formulas
-from minifp.ops.elementwise import operation, takes_floats, unary
+from minifp.ops.elementwise import operation, takes_floats
+from minifp.ops.pointwise.unary_math import floating
 from minifp.ops.public import public
 
 # W. J. Cody, "Rational Chebyshev Approximations for the Error Function", Math. Comp. 23 (1969),
 # 631-637, as in his CALERF (SPECFUN, netlib, 1990): top and bottom, the highest power first.
 # All coefficients are positive, so that float32 loses next to nothing in the sums.
 NEAR = (  # erf x / x by x^2, for |x| <= 0.46875
-    (
-        *(1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2),
-        *(3.77485237685302021e2, 3.20937758913846947e3),
-    ),
-    (
-        *(1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3),
-        2.84423683343917062e3,
-    ),
-)
+    (1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2,
+     3.77485237685302021e2, 3.20937758913846947e3),
+    (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
+     2.84423683343917062e3),
+)  # fmt: skip
 MIDDLE = (  # e^(x^2) erfc x by x, for 0.46875 <= x <= 4
-    (
-        *(2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0),
-        *(6.61191906371416295e1, 2.98635138197400131e2, 8.81952221241769090e2),
-        *(1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3),
-    ),
-    (
-        *(1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2),
-        *(1.62138957456669019e3, 3.29079923573345963e3, 4.36261909014324716e3),
-        *(3.43936767414372164e3, 1.23033935480374942e3),
-    ),
-)
+    (2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0,
+     6.61191906371416295e1, 2.98635138197400131e2, 8.81952221241769090e2,
+     1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3),
+    (1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2,
+     1.62138957456669019e3, 3.29079923573345963e3, 4.36261909014324716e3,
+     3.43936767414372164e3, 1.23033935480374942e3),
+)  # fmt: skip
 FAR = (  # (1 / sqrt(pi) - x e^(x^2) erfc x) x^2 by 1 / x^2, for x > 4
-    (
-        *(1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1),
-        *(1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4),
-    ),
-    (
-        *(1.0, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1),
-        *(6.05183413124413191e-2, 2.33520497626869185e-3),
-    ),
-)
+    (1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
+     1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4),
+    (1.0, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1,
+     6.05183413124413191e-2, 2.33520497626869185e-3),
+)  # fmt: skip
 BORDER = 0.46875
 BLOCK = 8192
 
@@ -130,14 +119,9 @@ def normal_distribution(x):
     return np.where(np.abs(z) <= BORDER, 0.5 + 0.5 * _erf_near(z), y)
 
 
-erf = public("fp Tensor", in_place=True, autocast="pointwise")(
-    unary(
-        "erf",
-        _erf,
-        lambda dy, x: dy * (2 / sqrt(pi) * _decay(x, 1)),
-        *("x", "The error function: 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."),
-        to_floats=True,
-    )
+ERF = "The error function: 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."
+erf = floating(
+    "erf", _erf, lambda dy, x: dy * (2 / sqrt(pi) * _decay(x, 1)), ERF, autocast="pointwise"
 )
 
 
@@ -162,7 +146,7 @@ def _gelu_slope(dy, x, approximate):
     return dy * (normal_distribution(x) + x * (_decay(x, 0.5) / sqrt(2 * pi)))
 
 
-gelu_op = operation("gelu", _gelu, _gelu_slope, saves="x")
+gelu_op = operation("gelu", _gelu, _gelu_slope)
 
 
 @public("F", autocast="pointwise")

@@ -5,7 +5,6 @@ activations; the functions that give whole numbers leave integers as they are, a
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,17 @@ import numpy as np
 from minifp.numerics.formats import is_float
 from minifp.ops.elementwise import Unary, unary
 from minifp.ops.public import public
+from minifp.typing import Function
 
 LOG_2, LOG_10 = math.log(2), math.log(10)
 
 
 def floating(
-    name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str, doc: str,
-    where: str = "fp Tensor", **declared: Any,
-) -> Unary:  # fmt: skip
+    name: str, value: Function, slope: Function, doc: str, where: str = "fp Tensor", **declared: Any
+) -> Unary:
     """A function that gives floating numbers also for integers; `declared` as in `public`."""
-    return public(where, in_place=True, **declared)(
-        unary(name, value, slope, saves, doc, to_floats=True)
-    )
+    function = unary(name, value, slope, doc, to_floats=True)
+    return public(where, in_place=True, **declared)(function)
 
 
 def _sigmoid(x):
@@ -36,78 +34,73 @@ def _other_side(x):
     return np.sqrt((1 - x) * (1 + x))
 
 
-exp = floating("exp", np.exp, lambda dy, y: dy * y, "y", "e^x.", autocast="power")
-expm1 = floating(
-    *("expm1", np.expm1, lambda dy, x: dy * np.exp(x)),
-    *("x", "e^x - 1, with all its digits where x is small."),
-    autocast="power",
-)
-log = floating("log", np.log, lambda dy, x: dy / x, "x", "The natural logarithm.", autocast="steep")
+exp = floating("exp", np.exp, lambda dy, y: dy * y, "e^x.", autocast="power")
+EXPM1 = "e^x - 1, with all its digits where x is small."
+expm1 = floating("expm1", np.expm1, lambda dy, x: dy * np.exp(x), EXPM1, autocast="power")
+log = floating("log", np.log, lambda dy, x: dy / x, "The natural logarithm.", autocast="steep")
 log2 = floating(
-    *("log2", np.log2, lambda dy, x: dy / (x * LOG_2), "x", "The logarithm to base 2."),
-    autocast="steep",
+    "log2", np.log2, lambda dy, x: dy / (x * LOG_2), "The logarithm to base 2.", autocast="steep"
 )
 log10 = floating(
-    *("log10", np.log10, lambda dy, x: dy / (x * LOG_10), "x", "The logarithm to base 10."),
+    "log10",
+    np.log10,
+    lambda dy, x: dy / (x * LOG_10),
+    "The logarithm to base 10.",
     autocast="steep",
 )
-log1p = floating(
-    *("log1p", np.log1p, lambda dy, x: dy / (1 + x)),
-    *("x", "The natural logarithm of 1 + x, with all its digits where x is small."),
-    autocast="steep",
-)
+LOG1P = "The natural logarithm of 1 + x, with all its digits where x is small."
+log1p = floating("log1p", np.log1p, lambda dy, x: dy / (1 + x), LOG1P, autocast="steep")
 sqrt = floating(
-    *("sqrt", np.sqrt, lambda dy, y: dy / (2 * y), "y", "The square root."),
-    autocast="pointwise",
+    "sqrt", np.sqrt, lambda dy, y: dy / (2 * y), "The square root.", autocast="pointwise"
 )
 rsqrt = floating(
-    *("rsqrt", lambda x: 1 / np.sqrt(x), lambda dy, y: dy * (-0.5 * y * y * y)),
-    *("y", "1 / sqrt(x)."),
+    "rsqrt",
+    lambda x: 1 / np.sqrt(x),
+    lambda dy, y: dy * (-0.5 * y * y * y),
+    "1 / sqrt(x).",
     autocast="power",
 )
 reciprocal = floating(
-    "reciprocal", lambda x: 1 / x, lambda dy, y: -dy * (y * y), "y", "1 / x.", autocast="power"
+    "reciprocal", lambda x: 1 / x, lambda dy, y: -dy * (y * y), "1 / x.", autocast="power"
 )
 sin = floating(
-    "sin", np.sin, lambda dy, x: dy * np.cos(x), "x", "The sine of x radians.", autocast="pointwise"
+    "sin", np.sin, lambda dy, x: dy * np.cos(x), "The sine of x radians.", autocast="pointwise"
 )
 cos = floating(
-    *("cos", np.cos, lambda dy, x: -dy * np.sin(x), "x", "The cosine of x radians."),
-    autocast="pointwise",
+    "cos", np.cos, lambda dy, x: -dy * np.sin(x), "The cosine of x radians.", autocast="pointwise"
 )
 tan = floating(
-    *("tan", np.tan, lambda dy, y: dy * (1 + y * y), "y", "The tangent of x radians."),
-    autocast="power",
+    "tan", np.tan, lambda dy, y: dy * (1 + y * y), "The tangent of x radians.", autocast="power"
 )
+ANGLE = "The angle whose {} is x, in radians.".format
 asin = floating(
-    *("asin", np.arcsin, lambda dy, x: dy / _other_side(x)),
-    *("x", "The angle whose sine is x, in radians."),
-    autocast="steep",
+    "asin", np.arcsin, lambda dy, x: dy / _other_side(x), ANGLE("sine"), autocast="steep"
 )
 acos = floating(
-    *("acos", np.arccos, lambda dy, x: -dy / _other_side(x)),
-    *("x", "The angle whose cosine is x, in radians."),
-    autocast="steep",
+    "acos", np.arccos, lambda dy, x: -dy / _other_side(x), ANGLE("cosine"), autocast="steep"
 )
 atan = floating(
-    *("atan", np.arctan, lambda dy, x: dy / (1 + x * x)),
-    *("x", "The angle whose tangent is x, in radians."),
-    autocast="pointwise",
+    "atan", np.arctan, lambda dy, x: dy / (1 + x * x), ANGLE("tangent"), autocast="pointwise"
 )
 sinh = floating(
-    "sinh", np.sinh, lambda dy, x: dy * np.cosh(x), "x", "The hyperbolic sine.", autocast="power"
+    "sinh", np.sinh, lambda dy, x: dy * np.cosh(x), "The hyperbolic sine.", autocast="power"
 )
 cosh = floating(
-    "cosh", np.cosh, lambda dy, x: dy * np.sinh(x), "x", "The hyperbolic cosine.", autocast="power"
+    "cosh", np.cosh, lambda dy, x: dy * np.sinh(x), "The hyperbolic cosine.", autocast="power"
 )
 tanh = floating(
-    *("tanh", np.tanh, lambda dy, y: dy * ((1 - y) * (1 + y)), "y", "The hyperbolic tangent."),
+    "tanh",
+    np.tanh,
+    lambda dy, y: dy * ((1 - y) * (1 + y)),
+    "The hyperbolic tangent.",
     "fp F Tensor",
     autocast="pointwise",
 )
 sigmoid = floating(
+    "sigmoid",
+    _sigmoid,
     # Of x, for y is 1 in float16 from x = 8.4 on: so binary_cross_entropy can look for x.
-    *("sigmoid", _sigmoid, lambda dy, x: dy * (_sigmoid(x) * _sigmoid(-x)), "x"),
+    lambda dy, x: dy * (_sigmoid(x) * _sigmoid(-x)),
     "1 / (1 + e^-x).",
     "fp F Tensor",
     autocast="pointwise",
@@ -119,7 +112,7 @@ sigmoid = floating(
 
 def steps(name, value, doc):
     """A function that is constant between its steps: its gradient is 0, also at them."""
-    function = unary(name, value, lambda dy, _: np.zeros_like(dy), None, doc)
+    function = unary(name, value, lambda dy, _: np.zeros_like(dy), doc)
     return public("fp Tensor", in_place=True, autocast="pointwise")(function)
 
 
@@ -133,6 +126,5 @@ floor = steps("floor", whole(np.floor), "The largest whole number up to x. Its g
 ceil = steps("ceil", whole(np.ceil), "The smallest whole number from x on. Its gradient is 0.")
 trunc = steps("trunc", whole(np.trunc), "x without its fraction. Its gradient is 0.")
 round = steps(
-    *("round", whole(np.rint)),
-    "The nearest whole number, of two the even one. Its gradient is 0.",
+    "round", whole(np.rint), "The nearest whole number, of two the even one. Its gradient is 0."
 )

@@ -16,16 +16,7 @@ from minifp.checks import check_flag
 from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.pooling.pool_windows import (
-    adaptive_axes,
-    blocks,
-    each_window,
-    flat,
-    geometry,
-    pool_axes,
-    surrounded,
-    walk_places,
-)
+from minifp.ops.pooling import pool_windows
 from minifp.ops.public import public
 from minifp.ops.windows import padded, places, reach
 from minifp.typing import Ints
@@ -50,13 +41,16 @@ def divisor(axes, include_pad, override, dtype):
 def avg_pool_forward(x, *, axes, include_pad, override, sum):
     lead = x.shape[: x.ndim - len(axes)]
     y = np.empty((*lead, *(a.count for a in axes)), x.dtype, like=x)
-    if walk_places(axes):
-        around, out = flat(surrounded(x, axes, 0.0), axes), flat(y, axes)
-        seen = list(places(*geometry(axes)))
-        for block in blocks(out, len(seen)):
+    if pool_windows.walk_places(axes):
+        around, out = (
+            pool_windows.flat(pool_windows.surrounded(x, axes, 0.0), axes),
+            pool_windows.flat(y, axes),
+        )
+        seen = list(places(*pool_windows.geometry(axes)))
+        for block in pool_windows.blocks(out, len(seen)):
             out[block] = sum(np.stack([around[block][place] for place in seen]), axis=0)
     else:
-        for window, seen, _ in each_window(axes):
+        for window, seen, _ in pool_windows.each_window(axes):
             y[window] = sum(x[seen], axis=tuple(range(-len(axes), 0)))
     return y / np.asarray(divisor(axes, include_pad, override, x.dtype), like=x)
 
@@ -65,11 +59,11 @@ def avg_pool_forward(x, *, axes, include_pad, override, sum):
 def avg_pool_dx(dy, *, axes, include_pad, override, sum):
     lead = dy.shape[: dy.ndim - len(axes)]
     by = np.asarray(divisor(axes, include_pad, override, dy.dtype), like=dy)
-    share = flat(dy / by, axes)
+    share = pool_windows.flat(dy / by, axes)
     dx = np.empty((len(share), *(a.n for a in axes)), dy.dtype, like=dy)
     layers = prod(a.layers() for a in axes)
-    lay = lay_places if walk_places(axes) else lay_windows
-    for block in blocks(dx, layers):
+    lay = lay_places if pool_windows.walk_places(axes) else lay_windows
+    for block in pool_windows.blocks(dx, layers):
         parts = lay(share[block], axes, layers)
         dx[block] = sum(parts, axis=0) if layers > 1 else parts[0]
     return dx.reshape(*lead, *dx.shape[1:])
@@ -80,7 +74,7 @@ def lay_places(share, axes, layers):
 
     The windows that see one place see it a stride apart: each of these turns has a layer.
     """
-    size, stride, dilation, counts = geometry(axes)
+    size, stride, dilation, counts = pool_windows.geometry(axes)
     each, length = [a.layers() for a in axes], reach(size, stride, dilation, counts)
     parts = np.zeros((layers, len(share), *length), share.dtype, like=share)
     for place, seen in zip(np.ndindex(*size), places(size, stride, dilation, counts)):
@@ -94,7 +88,7 @@ def lay_windows(share, axes, layers):
     sizes = layers, len(share), *(a.n for a in axes)
     parts = np.zeros(sizes, share.dtype, like=share)
     stretched = (..., *(None,) * len(axes))
-    for window, seen, layer in each_window(axes):
+    for window, seen, layer in pool_windows.each_window(axes):
         parts[layer][seen] = share[window][stretched]
     return parts
 
@@ -128,27 +122,36 @@ def pooled(name, input, axes, count_include_pad=True, divisor_override=None):
 @public("fp F", autocast="wide_sum")
 @takes_tensor
 def avg_pool1d(
-    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window of (N, C, L) or (C, L); arguments as in avg_pool2d."""
-    axes = pool_axes("avg_pool1d", input, 1, kernel_size, stride, padding, ceil_mode)
+    axes = pool_windows.pool_axes("avg_pool1d", input, 1, kernel_size, stride, padding, ceil_mode)
     return pooled("avg_pool1d", input, axes, count_include_pad)
 
 
 @public("F", autocast="wide_sum")
 @takes_tensor
 def avg_pool2d(
-    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
     """The mean of each window of (N, C, H, W) or (C, H, W).
 
     kernel_size, stride (by default the windows' size), padding: an integer or a pair. ceil_mode:
     count windows that reach beyond the end, too. count_include_pad: whether padding counts in what
     the sum is divided by. divisor_override: an integer to divide by instead.
     """
-    axes = pool_axes("avg_pool2d", input, 2, kernel_size, stride, padding, ceil_mode)
+    axes = pool_windows.pool_axes("avg_pool2d", input, 2, kernel_size, stride, padding, ceil_mode)
     return pooled("avg_pool2d", input, axes, count_include_pad, divisor_override)
 
 
@@ -156,7 +159,7 @@ def avg_pool2d(
 @takes_tensor
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints | tuple[int | None, ...]) -> Tensor:
     """The mean of each of `output_size` windows that cover (N, C, L) or (C, L) evenly."""
-    axes = adaptive_axes("adaptive_avg_pool1d", input, 1, output_size)
+    axes = pool_windows.adaptive_axes("adaptive_avg_pool1d", input, 1, output_size)
     return pooled("adaptive_avg_pool1d", input, axes)
 
 
@@ -167,5 +170,5 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Ints | tuple[int | None, ...
 
     output_size: how many windows along both axes, or a pair, in which None keeps a size.
     """
-    axes = adaptive_axes("adaptive_avg_pool2d", input, 2, output_size)
+    axes = pool_windows.adaptive_axes("adaptive_avg_pool2d", input, 2, output_size)
     return pooled("adaptive_avg_pool2d", input, axes)

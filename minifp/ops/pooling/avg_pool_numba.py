@@ -120,10 +120,9 @@ def avg_pool_forward(x, *, axes, include_pad, override, to):
         return y
     width, size = room(down, across)
     windows = across.size, across.stride, across.padding
-    window_means_side_by_side(
-        *(chunks, each, A, H, W, width, size, windows, *given),
-        cost=cost, workspace=size + down.count * across.count + LANES,
-    )  # fmt: skip
+    sizes = A, H, W, width, size, windows
+    workspace = size + down.count * across.count + LANES
+    window_means_side_by_side(chunks, each, *sizes, *given, cost=cost, workspace=workspace)
     return y
 
 

@@ -26,7 +26,7 @@ from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
 from minifp.ops.windows import as_sizes
-from minifp.typing import Ints
+from minifp.typing import Factors, Ints
 
 MODES = {"nearest": (3, 4), "nearest-exact": (3, 4), "linear": (3,), "bilinear": (4,)}
 
@@ -95,11 +95,14 @@ def interpolate_op(x, **settings):
 @public("F", autocast="blend")
 @takes_tensor
 def interpolate(
-    input: Tensor, size: Ints | None = None,
-    scale_factor: float | tuple[float, ...] | list[float] | None = None, mode: str = "nearest",
-    align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+    input: Tensor,
+    size: Ints | None = None,
+    scale_factor: Factors = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """input (N, C, L) or (N, C, H, W) in another size, or `scale_factor` times as large.
 
     size, scale_factor: one of them, a number or one for each axis. mode: "nearest",

@@ -39,9 +39,9 @@ def resized(name, v, shape, lines, dtype):
         return None
     out = empty(shape, dtype)
     if out.size:
+        arrays = contiguous(v), out, shape[0] * shape[1]
         TEXT(X=v.dtype, Y=dtype).launch(
-            *(name, blocks_for(out.size), THREADS, contiguous(v), out, shape[0] * shape[1]),
-            *(*lines[0], *lines[1]),
+            name, blocks_for(out.size), THREADS, *arrays, *lines[0], *lines[1]
         )
     return out
 

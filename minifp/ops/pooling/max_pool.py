@@ -132,9 +132,14 @@ def pooled(name, input, axes, return_indices):
 @public("fp F", autocast="exact")
 @takes_tensor
 def max_pool1d(
-    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest of each window of (N, C, L) or (C, L); arguments as in max_pool2d."""
     axes = pool_axes("max_pool1d", input, 1, kernel_size, stride, padding, ceil_mode, dilation)
     return pooled("max_pool1d", input, axes, return_indices)
@@ -143,9 +148,14 @@ def max_pool1d(
 @public("fp F", autocast="exact")
 @takes_tensor
 def max_pool2d(
-    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
-    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest of each window of (N, C, H, W) or (C, H, W).
 
     kernel_size, stride (by default the windows' size), padding, dilation: an integer or a pair.

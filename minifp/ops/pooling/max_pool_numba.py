@@ -79,7 +79,7 @@ def window_maxima_side_by_side(
 @parallel
 def window_maxima_one_by_one(
     chunk, scratch, each, A, H, W, KW, gap_h, gap, rows, columns, x, y, chosen
-):  # fmt: skip
+):
     P, Q = rows.shape[1], columns.shape[1]
     for a in range(chunk * each, min((chunk + 1) * each, A)):
         for p in range(P):
@@ -117,10 +117,9 @@ def max_pool_forward(x, *, axes, to):
         return y, chosen
     width, size = room(down, across)
     across = across.size, across.stride, across.padding, across.dilation
-    window_maxima_side_by_side(
-        *(chunks, each, A, H, W, width, size, down.dilation, across, rows, columns, flat, *results),
-        cost=cost, workspace=size + 2 * (P * Q + LANES),
-    )  # fmt: skip
+    sizes = A, H, W, width, size, down.dilation, across, rows, columns
+    workspace = size + 2 * (P * Q + LANES)
+    window_maxima_side_by_side(chunks, each, *sizes, flat, *results, cost=cost, workspace=workspace)
     return y, chosen
 
 
@@ -169,9 +168,10 @@ def max_pool_dx(dy, chosen, *, axes, to):
     i, j = np.divmod(np.arange(down.size * across.size), across.size)
     inside = i * (down.dilation * across.n) + j * across.dilation
     overlap = max(a.layers() for a in axes) > 1
+    corners = n, down.first() * across.n, across.first(), inside
+    arrays = flat, np.ascontiguousarray(chosen).reshape(-1), view(dx).reshape(-1)
+    cost = dx.size * NANOSECONDS + dy.size
     (overlapping_window_maxima_dx if overlap else window_maxima_dx)(
-        *(chunks, each, A, n, down.first() * across.n, across.first(), inside),
-        *(flat, np.ascontiguousarray(chosen).reshape(-1), view(dx).reshape(-1)),
-        cost=dx.size * NANOSECONDS + dy.size, workspace=2 * n,
-    )  # fmt: skip
+        chunks, each, A, *corners, *arrays, cost=cost, workspace=2 * n
+    )
     return dx

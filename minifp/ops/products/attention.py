@@ -101,9 +101,14 @@ def scaled_dot_product_attention_op(
 
 @public("F", autocast="product")
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Tensor:
     """For each query the mean of the values, weighted by the softmax of its products with the keys.
 
     query: (..., L, E)  key: (..., S, E)  value: (..., S, V)  result: (..., L, V); the first axes
@@ -126,12 +131,10 @@ def attend(query, key, value, mask, dropout_p, is_causal=False, scale=None, need
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1] or 1)
     kept = random.uniform(scores, purpose="dropout") >= dropout_p if dropout_p else None
-    return scaled_dot_product_attention_op(
-        *(query, key, value, mask, kept),
-        is_causal=is_causal, need_weights=need_weights,
-        dropout_p=dropout_p if dropout_p < 1 else 0.0,  # with 1 nothing is kept: 0 times anything
-        **as_numbers(name, scale=scale),
-    )  # fmt: skip
+    settings = {"is_causal": is_causal, "need_weights": need_weights}
+    settings |= as_numbers(name, scale=scale)
+    settings["dropout_p"] = dropout_p if dropout_p < 1 else 0.0  # with 1 the result is 0
+    return scaled_dot_product_attention_op(query, key, value, mask, kept, **settings)
 
 
 def check_shapes(name, query, key, value):

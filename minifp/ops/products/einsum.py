@@ -53,10 +53,8 @@ def without_ones(x, left, y, right):
     stretched = [n for n in right if others[n] == 1 and sizes.get(n, 1) != 1]
     x = x.reshape([sizes[n] for n in left if n not in alone])
     y = y.reshape([others[n] for n in right if n not in stretched])
-    return (
-        *(x, tuple(n for n in left if n not in alone)),
-        *(y, tuple(n for n in right if n not in stretched)),
-    )
+    left, right = [n for n in left if n not in alone], [n for n in right if n not in stretched]
+    return x, tuple(left), y, tuple(right)
 
 
 def summed_alone(x, names, kept, sum):
@@ -88,10 +86,10 @@ def einsum_number(x, y, *, left, right, dot, sum):
     return contract(x, y, left, right, (), dot, sum)
 
 
-@kernel(
-    "dot", GIVEN, operands={"y": axes_summed("right", "left")},
-    gradients={"dz": axes_summed("out", "left")},
-)  # fmt: skip
+OTHER, OF_RESULT = {"y": axes_summed("right", "left")}, {"dz": axes_summed("out", "left")}
+
+
+@kernel("dot", GIVEN, operands=OTHER, gradients=OF_RESULT)
 def einsum_dx(dz, y, *, left, right, out, shape, dot, sum):
     """The gradient of the operand with labels `left`, of this shape; the other one is y."""
     wanted = [n for n, size in zip(left, shape) if size != 1 and (n in out or n in right)]

@@ -22,14 +22,8 @@ from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
+from minifp.ops.recurrent import sequence
 from minifp.ops.recurrent.layer import INPUTS, STATE, Cell, backward, forward, sigmoid
-from minifp.ops.recurrent.sequence import (
-    check_sequence,
-    rows_of,
-    states_before,
-    steps_of,
-    weight_gradients,
-)
 
 
 def gru_cell(a, a_h, b_ih, b_hh, h, *, accumulate, store):
@@ -71,29 +65,37 @@ def gru_da(dy, dh, before, gates, w_hh, *, steps, dot, store, enter):
 
 def gru_backward(dy, dh, x, h0, w_ih, w_hh, y, gates, *, to, batch_sizes, reverse):
     steps, formats = (
-        steps_of(x.shape, batch_sizes, reverse),
+        sequence.steps_of(x.shape, batch_sizes, reverse),
         (dy.dtype, dy.dtype, to[1] or dy.dtype),
     )
-    before = states_before(rows_of(y), h0, steps)
-    da_in, da_h, dh0 = gru_da(rows_of(dy), dh, before, gates, w_hh, steps=steps, to=formats)
-    dx, *dws = weight_gradients(da_in, da_h, x, w_ih, before, (to[0], *to[2:]))
+    before = sequence.states_before(sequence.rows_of(y), h0, steps)
+    da_in, da_h, dh0 = gru_da(
+        sequence.rows_of(dy), dh, before, gates, w_hh, steps=steps, to=formats
+    )
+    dx, *dws = sequence.weight_gradients(da_in, da_h, x, w_ih, before, (to[0], *to[2:]))
     return dx, dh0, *dws
 
 
 @op(weights=("w_ih", "w_hh", "b_ih", "b_hh"))
 def gru_op(x, h, w_ih, w_hh, b_ih, b_hh, *, batch_sizes, reverse):
-    steps = steps_of(x.shape, batch_sizes, reverse)
-    hs, gates, h_n = gru_forward(rows_of(x), h, w_ih, w_hh, b_ih, b_hh, steps=steps)
+    steps = sequence.steps_of(x.shape, batch_sizes, reverse)
+    hs, gates, h_n = gru_forward(sequence.rows_of(x), h, w_ih, w_hh, b_ih, b_hh, steps=steps)
     y = hs.reshape(*x.shape[:-1], hs.shape[-1])
     return (y, h_n), (x, h, w_ih, w_hh, y, gates), gru_backward
 
 
 @public("F", autocast="recurrence")
 def gru(
-    x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None, *, batch_sizes: tuple[int, ...] | None = None,
+    x: Tensor,
+    h: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+    *,
+    batch_sizes: tuple[int, ...] | None = None,
     reverse: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """h_t of every step (T, B, H) and the last h (B, H), from x (T, B, I) and the first h (B, H).
 
     batch_sizes: how many sequences each step has, for x packed as (N, I); h_t is then (N, H).
@@ -101,5 +103,5 @@ def gru(
     ArgumentError for an argument that does not fit.
     """
     tensors = {"x": x, "h": h, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}
-    check_sequence("gru", 3, batch_sizes, tensors)
+    sequence.check_sequence("gru", 3, batch_sizes, tensors)
     return gru_op(x, h, w_ih, w_hh, b_ih, b_hh, batch_sizes=batch_sizes, reverse=reverse)

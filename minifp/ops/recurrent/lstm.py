@@ -25,14 +25,8 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.products.linear import linear_dw
 from minifp.ops.public import public
+from minifp.ops.recurrent import sequence
 from minifp.ops.recurrent.layer import INPUTS, STATE, Cell, backward, forward, gate_sums, sigmoid
-from minifp.ops.recurrent.sequence import (
-    check_sequence,
-    rows_of,
-    states_before,
-    steps_of,
-    weight_gradients,
-)
 
 
 def lstm_cell(a, a_h, b_ih, b_hh, c, *, accumulate, store):
@@ -103,9 +97,9 @@ class Saved(NamedTuple):
 
 
 def lstm_backward(dy, dh, dc, *saved, to, batch_sizes, reverse):
-    s, dy = Saved(*saved), rows_of(dy)
-    steps, dw_hr = steps_of(s.x.shape, batch_sizes, reverse), None
-    states = states_before(s.cs, s.c0, steps), s.cs, s.gates, s.w_hh
+    s, dy = Saved(*saved), sequence.rows_of(dy)
+    steps, dw_hr = sequence.steps_of(s.x.shape, batch_sizes, reverse), None
+    states = sequence.states_before(s.cs, s.c0, steps), s.cs, s.gates, s.w_hh
     formats = to[1] or dy.dtype, to[2] or dy.dtype
     if s.w_hr is None:
         formats = dy.dtype, *formats
@@ -115,14 +109,14 @@ def lstm_backward(dy, dh, dc, *saved, to, batch_sizes, reverse):
         dz, dhs, dh0, dc0 = lstm_projected_dz(dy, dh, dc, *states, s.w_hr, steps=steps, to=formats)
         dw_hr = None if to[7] is None else linear_dw(dhs, s.qs, to=to[7])
     formats = to[0], *to[3:7]
-    before = states_before(rows_of(s.y), s.h0, steps)
-    dx, *dws = weight_gradients(dz, dz, s.x, s.w_ih, before, formats)
+    before = sequence.states_before(sequence.rows_of(s.y), s.h0, steps)
+    dx, *dws = sequence.weight_gradients(dz, dz, s.x, s.w_ih, before, formats)
     return dx, dh0, dc0, *dws, dw_hr
 
 
 @op(weights=("w_ih", "w_hh", "b_ih", "b_hh", "w_hr"))
 def lstm_op(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
-    steps, rows, qs = steps_of(x.shape, batch_sizes, reverse), rows_of(x), None
+    steps, rows, qs = sequence.steps_of(x.shape, batch_sizes, reverse), sequence.rows_of(x), None
     weights = w_ih, w_hh, b_ih, b_hh
     if w_hr is None:
         hs, cs, gates, h_n, c_n = lstm_forward(rows, h, c, *weights, steps=steps)
@@ -135,10 +129,18 @@ def lstm_op(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
 
 @public("F", autocast="recurrence")
 def lstm(
-    x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None, w_hr: Tensor | None = None, *,
-    batch_sizes: tuple[int, ...] | None = None, reverse: bool = False,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    x: Tensor,
+    h: Tensor,
+    c: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+    w_hr: Tensor | None = None,
+    *,
+    batch_sizes: tuple[int, ...] | None = None,
+    reverse: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
     """h_t of every step (T, B, P) and the last h (B, P) and c (B, H), from x (T, B, I) and the
     first h and c.
 
@@ -148,5 +150,5 @@ def lstm(
     """
     weights = {"w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": w_hr}
     tensors = {"x": x, "h": h, "c": c, **weights}
-    check_sequence("lstm", 4, batch_sizes, tensors)
+    sequence.check_sequence("lstm", 4, batch_sizes, tensors)
     return lstm_op(*tensors.values(), batch_sizes=batch_sizes, reverse=reverse)

@@ -17,14 +17,8 @@ from minifp.checks import check_choice
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
+from minifp.ops.recurrent import sequence
 from minifp.ops.recurrent.layer import INPUTS, STATE, Cell, backward, forward, gate_sums
-from minifp.ops.recurrent.sequence import (
-    check_sequence,
-    rows_of,
-    states_before,
-    steps_of,
-    weight_gradients,
-)
 
 NONLINEARITIES = ("tanh", "relu")
 
@@ -67,29 +61,36 @@ def rnn_dz(dy, dh, hs, w_hh, *, steps, nonlinearity, dot, store, enter):
 
 
 def rnn_backward(dy, dh, x, h0, w_ih, w_hh, y, *, to, nonlinearity, batch_sizes, reverse):
-    steps, hs = steps_of(x.shape, batch_sizes, reverse), rows_of(y)
+    steps, hs = sequence.steps_of(x.shape, batch_sizes, reverse), sequence.rows_of(y)
     given = {"steps": steps, "nonlinearity": nonlinearity, "to": (dy.dtype, to[1] or dy.dtype)}
-    dz, dh0 = rnn_dz(rows_of(dy), dh, hs, w_hh, **given)
-    before = states_before(hs, h0, steps)
-    dx, *dws = weight_gradients(dz, dz, x, w_ih, before, (to[0], *to[2:]))
+    dz, dh0 = rnn_dz(sequence.rows_of(dy), dh, hs, w_hh, **given)
+    before = sequence.states_before(hs, h0, steps)
+    dx, *dws = sequence.weight_gradients(dz, dz, x, w_ih, before, (to[0], *to[2:]))
     return dx, dh0, *dws
 
 
 @op(weights=("w_ih", "w_hh", "b_ih", "b_hh"))
 def rnn_op(x, h, w_ih, w_hh, b_ih, b_hh, *, nonlinearity, batch_sizes, reverse):
-    steps = steps_of(x.shape, batch_sizes, reverse)
+    steps = sequence.steps_of(x.shape, batch_sizes, reverse)
     given = {"steps": steps, "nonlinearity": nonlinearity}
-    hs, h_n = rnn_forward(rows_of(x), h, w_ih, w_hh, b_ih, b_hh, **given)
+    hs, h_n = rnn_forward(sequence.rows_of(x), h, w_ih, w_hh, b_ih, b_hh, **given)
     y = hs.reshape(*x.shape[:-1], hs.shape[-1])
     return (y, h_n), (x, h, w_ih, w_hh, y), rnn_backward
 
 
 @public("F", autocast="recurrence")
 def rnn(
-    x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None, *, nonlinearity: str = "tanh",
-    batch_sizes: tuple[int, ...] | None = None, reverse: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    x: Tensor,
+    h: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+    *,
+    nonlinearity: str = "tanh",
+    batch_sizes: tuple[int, ...] | None = None,
+    reverse: bool = False,
+) -> tuple[Tensor, Tensor]:
     """h_t of every step (T, B, H) and the last h (B, H), from x (T, B, I) and the first h (B, H).
 
     batch_sizes: how many sequences each step has, for x packed as (N, I); h_t is then (N, H).
@@ -98,6 +99,6 @@ def rnn(
     """
     check_nonlinearity("rnn", nonlinearity)
     tensors = {"x": x, "h": h, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}
-    check_sequence("rnn", 1, batch_sizes, tensors)
+    sequence.check_sequence("rnn", 1, batch_sizes, tensors)
     given = {"nonlinearity": nonlinearity, "batch_sizes": batch_sizes, "reverse": reverse}
     return rnn_op(x, h, w_ih, w_hh, b_ih, b_hh, **given)

@@ -48,11 +48,10 @@ def module(step, dtypes):
         f"    store({at(*place)}, results[{k}]);" for k, (_, place) in enumerate(step.results)
     ]
     arrays = [f"{type_of(dtype)} *{name}" for name, dtype in zip(step.operands, dtypes)]
-    return module_of(TEXT.format(
-        rounded=ROUNDED, stored=type_of(step.dtype), formula=results_text(formula, "f"),
-        name=step.name, arrays=", ".join(arrays), results=len(stores), values=", ".join(loads),
-        stores="\n".join(stores),
-    ))  # fmt: skip
+    texts = {"arrays": ", ".join(arrays), "values": ", ".join(loads), "stores": "\n".join(stores)}
+    texts |= {"stored": type_of(step.dtype), "formula": results_text(formula, "f")}
+    text = TEXT.format(rounded=ROUNDED, name=step.name, results=len(stores), **texts)
+    return module_of(text)
 
 
 def launch(step, arrays, H, start, stop):

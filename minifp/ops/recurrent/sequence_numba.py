@@ -81,28 +81,26 @@ def row_products(scratch, strips, enter, x, i, n, K, w, N, lines, more, kind, ou
         x, i = entering, at
     apart, wide = ROWS * K + LANES, (N + COLUMNS - 1) // COLUMNS * COLUMNS
     pack_rows(x, i, K, 1, n, K, scratch[strips:], apart)
-    steps, nothing = lines
-    multiply_into(
-        *(address(scratch, strips), apart, n, address(w, 0), K * COLUMNS, N, address(steps, 0), K),
-        *(address(scratch, 0), wide, more, kind, as_bytes(address(out, o)), N, address(nothing, 0)),
-    )
+    left, right, steps = address(scratch, strips), address(w, 0), address(lines[0], 0)
+    c, y, added = address(scratch, 0), as_bytes(address(out, o)), address(lines[1], 0)
+    far = K * COLUMNS
+    multiply_into(left, apart, n, right, far, N, steps, K, c, wide, more, kind, y, N, added)
 
 
 @parallel
 def forward_steps(
-    chunk, scratch, h, hs, qs, w_hh, w_hr, spans, step, table, lines, sizes, form, rounding,
-    entering,
-):  # fmt: skip
+    chunk, scratch, h, hs, qs, w_hh, w_hr, spans, step, data, lines, sizes, form, bounds, room
+):
     """Some sequences of the batch, through all steps."""
     P, H, G, R, strips, _, most = sizes
     first, wide = chunk * R, (G + COLUMNS - 1) // COLUMNS * COLUMNS
-    enter = form, rounding, entering, first * most
+    enter = form, bounds, room, first * most
     for k in range(len(spans)):
         row, n = spans[k, 0] + first, min(spans[k, 1] - spans[k, 0] - first, R)
         if n <= 0:
             continue
         row_products(scratch, strips, enter, h, first * P, n, P, w_hh, G, lines, 0, KEPT, h, 0)
-        take_step(step, address(table, 0), address(scratch, 0), wide, row, first, n, H)
+        take_step(step, address(data, 0), address(scratch, 0), wide, row, first, n, H)
         if w_hr.size:
             to = kind_of(hs)
             row_products(
@@ -114,13 +112,12 @@ def forward_steps(
 
 @parallel
 def backward_steps(
-    chunk, scratch, dh, dy, dhs, da, w_hh, w_hr, spans, step, table, lines, sizes, form, rounding,
-    entering,
-):  # fmt: skip
+    chunk, scratch, dh, dy, dhs, da, w_hh, w_hr, spans, step, data, lines, sizes, form, bounds, room
+):
     """Some sequences of the batch, through all steps in reverse."""
     P, H, G, R, strips, more, most = sizes
     first, wide = chunk * R, (H + COLUMNS - 1) // COLUMNS * COLUMNS
-    enter = form, rounding, entering, first * most
+    enter = form, bounds, room, first * most
     for k in range(len(spans) - 1, -1, -1):
         row, n = spans[k, 0] + first, min(spans[k, 1] - spans[k, 0] - first, R)
         if n <= 0:
@@ -129,7 +126,7 @@ def backward_steps(
             for i in range(n * P):
                 store(dhs, row * P + i, load(dh, first * P + i) + load(dy, row * P + i))
             row_products(scratch, strips, enter, dhs, row * P, n, P, w_hr, H, lines, 0, KEPT, dh, 0)
-        take_step(step, address(table, 0), address(scratch, 0), wide, row, first, n, H)
+        take_step(step, address(data, 0), address(scratch, 0), wide, row, first, n, H)
         to = kind_of(dh)
         row_products(
             scratch, strips, enter, da, row * G, n, G, w_hh, P, lines, more, to, dh, first * P
@@ -145,16 +142,8 @@ def take_steps(step, arrays, w_hh, w_hr, steps, enter=None):
 def take_steps_back(step, arrays, w_hh, w_hr, steps, enter=None):
     """Fill arrays backward."""
     dh, dy, da = arrays["dh"], arrays["dy"], arrays.get("da_h", arrays["da"])
-    run(
-        backward_steps,
-        step,
-        arrays,
-        [dh, dy, arrays.get("dhs", dy), da],
-        (w_hh, w_hr),
-        False,
-        steps,
-        enter,
-    )
+    stored = [dh, dy, arrays.get("dhs", dy), da]
+    run(backward_steps, step, arrays, stored, (w_hh, w_hr), False, steps, enter)
 
 
 def rounding_of(enter, x, size):
@@ -176,13 +165,10 @@ def run(loop, step, arrays, stored, weights, turned, steps, enter):
     chunks, R = parts(B, cost)
     strips = up(R, ROWS) * up(most, COLUMNS)
     places = [arrays[n].__array_interface__["data"][0] if n in arrays else 0 for n in step.operands]
-    loop(
-        *(chunks, *(view(x).reshape(-1) for x in stored)),
-        *(panels(w, turned) for w in weights),
-        *(np.array(steps, np.int64), address_of_step(step), np.array(places, np.int64)),
-        (np.arange(most, dtype=np.int32) * COLUMNS, np.full(up(most, COLUMNS), NOTHING)),
-        (P, H, G, R, strips, int("carry" in step.operands), most),
-        *rounding_of(enter, stored[0], B * most),
-        cost=cost,
-        workspace=strips + up(R, ROWS) * (most + LANES),
-    )
+    data = *(view(x).reshape(-1) for x in stored), *(panels(w, turned) for w in weights)
+    spans = np.array(steps, np.int64), address_of_step(step), np.array(places, np.int64)
+    lines = np.arange(most, dtype=np.int32) * COLUMNS, np.full(up(most, COLUMNS), NOTHING)
+    sizes = P, H, G, R, strips, int("carry" in step.operands), most
+    rounding = rounding_of(enter, stored[0], B * most)
+    workspace = strips + up(R, ROWS) * (most + LANES)
+    loop(chunks, *data, *spans, lines, sizes, *rounding, cost=cost, workspace=workspace)

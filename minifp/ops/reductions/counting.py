@@ -21,9 +21,12 @@ WHY = "how many different numbers there are is known when they have been compare
 @on_host(WHY)
 @takes_tensor
 def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
     dim: int | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The different numbers in their order, or, along `dim`, the different slices: no gradient.
 
     With return_inverse, return_counts a tuple, with the place of each number of input among them,

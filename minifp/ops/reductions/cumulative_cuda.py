@@ -50,7 +50,7 @@ def launched(x, y, dx, gradient):
     """Launch the kernel of products for x as by `as_three`."""
     rows = rows_along(x.shape, 1)
     TEXT(X=x.dtype, D=y.dtype, Y=dx.dtype).launch(
-        *("prod", rows.blocks, THREADS, x, y, dx, *rows, gradient)
+        "prod", rows.blocks, THREADS, x, y, dx, *rows, gradient
     )
 
 
@@ -94,7 +94,7 @@ def products(x, axis, dtype, gradient):
         group = 32 if rows.step == 1 and rows.n > 1 else 1
         sizes = rows.rows, rows.n, rows.step, group, gradient
         TEXT(X=x.dtype, D=dtype, Y=dtype).launch(
-            *("cumprod", blocks_for(rows.rows * group), THREADS, x, y, *(more or (0, 0)), *sizes)
+            "cumprod", blocks_for(rows.rows * group), THREADS, x, y, *(more or (0, 0)), *sizes
         )
     return y, *more
 

@@ -13,9 +13,12 @@ from minifp.ops.shaping.concat import cat, narrow
 @public("fp Tensor")
 @takes_tensor
 def diff(
-    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
     append: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """What each number along `dim` is more than the one before, n times; of booleans, whether they
     differ. prepend, append: what is joined to input first. n fewer along `dim`."""
     axis = as_axis(dim, input.ndim, "diff: dim")

@@ -8,7 +8,7 @@ any number, as in PyTorch. argmax and argmin give int64 and have no gradient.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, cast, overload
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -159,15 +159,17 @@ class Extreme(Protocol):
     def __call__(self, input: Tensor, *, other: Tensor | np.ndarray) -> Tensor: ...
 
 
+Other: TypeAlias = Tensor | np.ndarray | None
+
+
 def one_of(
     name: str, all_of: Callable[..., Tensor], find: Callable[..., Any], of_two: Binary, doc: str
 ) -> Extreme:
     """torch.max or torch.min, which are three functions under one name."""
 
     def function(
-        input: Tensor, dim: int | Tensor | np.ndarray | None = None, keepdim: bool = False, *,
-        other: Tensor | np.ndarray | None = None,
-    ) -> Tensor | ValuesAndIndices:  # fmt: skip
+        input: Tensor, dim: int | Other = None, keepdim: bool = False, *, other: Other = None
+    ) -> Tensor | ValuesAndIndices:
         if isinstance(dim, (Tensor, np.ndarray)):
             other, dim = dim, None
         if other is not None:

@@ -101,9 +101,13 @@ def as_settings(name, dim, unbiased, correction):
 @public("fp Tensor", autocast="wide_sum")
 @takes_floats
 def var(
-    input: Tensor, dim: Ints | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor,
+    dim: Ints | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
     correction: float | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The variance over `dim`, divided by n - correction (1 unless told: Bessel's).
 
     unbiased: another word for a correction of 1 (True) or 0; `var(x, False)` is `var(x,
@@ -116,9 +120,13 @@ def var(
 @public("fp Tensor", autocast="wide_sum")
 @takes_floats
 def std(
-    input: Tensor, dim: Ints | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor,
+    dim: Ints | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
     correction: float | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The standard deviation over `dim`: the square root of the variance, as `var` takes it."""
     dim, c = as_settings("std", dim, unbiased, correction)
     return std_op(input, dim=dim, correction=c, keepdims=keepdim)

@@ -208,9 +208,13 @@ def scatter_op(x, src, index, *, axis):
 @on_host("if several values go to one place, the last one wins: CuPy writes them in any order")
 @takes_tensor
 def scatter(
-    input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor | float | None = None, *,
+    input: Tensor,
+    dim: int,
+    index: Tensor | np.ndarray,
+    src: Tensor | float | None = None,
+    *,
     value: float | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """input, with numbers of src (or one number) at the places that index names along `dim`.
 
     Where a place is named several times, the last wins; each of its sources gets its gradient, as

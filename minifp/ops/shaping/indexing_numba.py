@@ -151,10 +151,11 @@ def add_lines(y, index, n, dtype, base=None, factor=1.0):
     flat = [view(np.ascontiguousarray(x)).reshape(-1) for x in (y, base, out)]
     strides = [0 if i == 1 else s // index.itemsize for i, s in zip(index.shape, index.strides)]
     width = min(D, max(1, LINE // n))
+    sizes = A * -(-D // width), A, K, n, D, width
+    cost = A * (n + 4 * K) * D * NANOSECONDS
     sum_in_lines(
-        *(A * -(-D // width), A, K, n, D, width, index.reshape(-1), *strides, factor, *flat),
-        cost=A * (n + 4 * K) * D * NANOSECONDS, workspace=2 * n * width,
-    )  # fmt: skip
+        *sizes, index.reshape(-1), *strides, factor, *flat, cost=cost, workspace=2 * n * width
+    )
     return out
 
 

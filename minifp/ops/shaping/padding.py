@@ -24,6 +24,7 @@ from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import empty, full
+from minifp.typing import Widths
 
 MODES: dict[str, Any] = {
     "reflect": "reflect",
@@ -108,10 +109,7 @@ def pad_op(x, *, widths, mode, value):
 
 @public("F", autocast="exact")
 @takes_tensor
-def pad(
-    input: Tensor, pad: tuple[int, ...] | list[int], mode: str = "constant",
-    value: float | None = None,
-) -> Tensor:  # fmt: skip
+def pad(input: Tensor, pad: Widths, mode: str = "constant", value: float | None = None) -> Tensor:
     """input with numbers around it.
 
     pad: (before, after) of the last axis, then of the one before it, and so on, one after the

@@ -137,14 +137,9 @@ def triangle(name: str, keep: Callable[..., np.ndarray], doc: str) -> Triangle:
     return public("fp Tensor", in_place=True, autocast="exact")(takes_tensor(function))
 
 
-tril = triangle(
-    *("tril", np.tril),
-    "The matrices in the last two axes, with 0 above a diagonal (0: the main one, 1: above it).",
-)
-triu = triangle(
-    *("triu", np.triu),
-    "The matrices in the last two axes, with 0 below a diagonal (0: the main one, 1: above it).",
-)
+WITHOUT = "The matrices in the last two axes, with 0 {} a diagonal (0: the main one, 1: above it)."
+tril = triangle("tril", np.tril, WITHOUT.format("above"))
+triu = triangle("triu", np.triu, WITHOUT.format("below"))
 
 
 # ---- pictures -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ Booleans, weights and fills decide no format: that of where and lerp is of x and
 """
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from minifp.ops.shaping.expand import expand
 from minifp.ops.shaping.indexing import getitem
 from minifp.runtime.callers import warn_once
 from minifp.runtime.device import as_array, is_array_like
+
+Condition: TypeAlias = Tensor | np.ndarray | bool
 
 
 def booleans(name, given):
@@ -70,10 +72,7 @@ def where_op(condition, x, y):
 
 
 @public("fp", autocast="pointwise")
-def where(
-    condition: Tensor | np.ndarray | bool, input: Operand | None = None,
-    other: Operand | None = None,
-) -> Any:  # fmt: skip
+def where(condition: Condition, input: Operand | None = None, other: Operand | None = None) -> Any:
     """input where `condition` (booleans) holds, other elsewhere: tensors or numbers.
 
     Raises ArgumentError for a finite number that the other's format cannot hold: as masked_fill.

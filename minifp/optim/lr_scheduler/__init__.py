@@ -38,8 +38,6 @@ from minifp.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
 _LRScheduler = LRScheduler  # its name in PyTorch before 2.0
 
-__all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
-    "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR",
-    "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
-]  # fmt: skip
+__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
+__all__ += ["ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR"]
+__all__ += ["PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR"]

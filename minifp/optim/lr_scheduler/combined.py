@@ -32,9 +32,12 @@ class SequentialLR(LRScheduler):
     arguments = ("milestones",)
 
     def __init__(
-        self, optimizer: AnyOptimizer, schedulers: Sequence[LRScheduler],
-        milestones: Sequence[int], last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: AnyOptimizer,
+        schedulers: Sequence[LRScheduler],
+        milestones: Sequence[int],
+        last_epoch: int = -1,
+    ) -> None:
         self.schedulers = checked("SequentialLR", schedulers, optimizer)
         self.milestones = milestones
         super().__init__(optimizer, last_epoch)

@@ -55,9 +55,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     arguments = ("T_0", "T_mult", "eta_min")
 
     def __init__(
-        self, optimizer: AnyOptimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
+        self,
+        optimizer: AnyOptimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
         last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
         super().__init__(optimizer, last_epoch)
 

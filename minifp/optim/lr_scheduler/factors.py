@@ -54,9 +54,12 @@ class MultiStepLR(FactorLR):
     arguments = ("milestones", "gamma")
 
     def __init__(
-        self, optimizer: AnyOptimizer, milestones: Sequence[int], gamma: float = 0.1,
+        self,
+        optimizer: AnyOptimizer,
+        milestones: Sequence[int],
+        gamma: float = 0.1,
         last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not hasattr(milestones, "__iter__"):
             raise ArgumentError(f"milestones={milestones!r}: expected counts of steps")
         self.milestones, self.gamma = list(milestones), gamma
@@ -98,9 +101,12 @@ class ConstantLR(FactorLR):
     arguments = ("factor", "total_iters")
 
     def __init__(
-        self, optimizer: AnyOptimizer, factor: float = 1.0 / 3, total_iters: int = 5,
+        self,
+        optimizer: AnyOptimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
         last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -120,9 +126,13 @@ class LinearLR(FactorLR):
     arguments = ("start_factor", "end_factor", "total_iters")
 
     def __init__(
-        self, optimizer: AnyOptimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
-        total_iters: int = 5, last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: AnyOptimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -144,9 +154,12 @@ class PolynomialLR(FactorLR):
     arguments = ("total_iters", "power")
 
     def __init__(
-        self, optimizer: AnyOptimizer, total_iters: int = 5, power: float = 1.0,
+        self,
+        optimizer: AnyOptimizer,
+        total_iters: int = 5,
+        power: float = 1.0,
         last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
@@ -168,9 +181,11 @@ class LambdaLR(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: AnyOptimizer,
-        lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: AnyOptimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]
         wrong = [f for f in self.lr_lambdas if not callable(f)]
         if wrong:

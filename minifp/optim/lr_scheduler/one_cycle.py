@@ -28,20 +28,27 @@ class OneCycleLR(LRScheduler):
     no part of a SequentialLR or ChainedScheduler: it has a warm-up and rates of its own.
     """
 
-    arguments = (
-        *("max_lrs", "total_steps", "pct_start", "anneal_strategy", "cycle_momentum"),
-        *("base_momentums", "max_momentums", "div_factor", "final_div_factor", "three_phase"),
-    )
+    arguments = "max_lrs", "total_steps", "pct_start", "anneal_strategy", "cycle_momentum"
+    arguments += "base_momentums", "max_momentums", "div_factor", "final_div_factor", "three_phase"
     combines = False
 
     def __init__(
-        self, optimizer: AnyOptimizer, max_lr: float | Sequence[float],
-        total_steps: int | None = None, epochs: int | None = None,
-        steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
-        cycle_momentum: bool = True, base_momentum: float | Sequence[float] = 0.85,
-        max_momentum: float | Sequence[float] = 0.95, div_factor: float = 25.0,
-        final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: AnyOptimizer,
+        max_lr: float | Sequence[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | Sequence[float] = 0.85,
+        max_momentum: float | Sequence[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ArgumentError("OneCycleLR: give total_steps, or epochs and steps_per_epoch")

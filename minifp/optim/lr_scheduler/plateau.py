@@ -19,18 +19,23 @@ class ReduceLROnPlateau(LRScheduler):
     smaller change is not made. A metric that is NaN is not better.
     """
 
-    arguments = (
-        *("mode", "factor", "patience", "threshold", "threshold_mode", "cooldown"),
-        *("min_lrs", "eps"),
-    )
+    arguments = "mode", "factor", "patience", "threshold", "threshold_mode", "cooldown"
+    arguments += "min_lrs", "eps"
     counters = ("num_bad_epochs", "cooldown_counter")
     combines = False
 
     def __init__(
-        self, optimizer: AnyOptimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
-        threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
-        min_lr: float | Sequence[float] = 0.0, eps: float = 1e-8,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: AnyOptimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | Sequence[float] = 0.0,
+        eps: float = 1e-8,
+    ) -> None:
         self.mode, self.factor, self.patience = mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
         self.cooldown, self.eps = cooldown, eps

@@ -18,12 +18,10 @@ from minifp.errors import DTypeError
 
 METHODS = ("copy", "reshape", "ravel", "flatten", "take", "repeat")  # that move
 OPERATORS = {n: f for n, f in vars(NDArrayOperatorsMixin).items() if isinstance(f, FunctionType)}
-MOVES = {  # functions of NumPy's that do
-    *(np.broadcast_to, np.concatenate, np.diagonal, np.empty_like, np.expand_dims, np.flip),
-    *(np.moveaxis, np.ravel, np.repeat, np.reshape, np.roll, np.split, np.squeeze, np.stack),
-    *(np.swapaxes, np.take, np.take_along_axis, np.tile, np.transpose, np.tril, np.triu),
-    *(np.where, np.zeros_like),
-}
+MOVES = {np.broadcast_to, np.concatenate, np.diagonal, np.empty_like, np.expand_dims, np.flip}
+MOVES |= {np.moveaxis, np.ravel, np.repeat, np.reshape, np.roll, np.split, np.squeeze, np.stack}
+MOVES |= {np.swapaxes, np.take, np.take_along_axis, np.tile, np.transpose, np.tril, np.triu}
+MOVES |= {np.where, np.zeros_like}  # functions of NumPy's that do
 ALIKE = {np.equal, np.not_equal}  # compare codes, as NumPy does of dtypes with a field
 TELLS = {np.may_share_memory, np.ndim, np.shape, np.shares_memory, np.size}
 

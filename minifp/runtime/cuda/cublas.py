@@ -321,17 +321,12 @@ class Cublas:
         suffix = "_64" if large else ""
         if batch is None:
             entry = getattr(self.library, "cublasGemmEx" + suffix)
-            status = entry(
-                *(*head, at_a, a.kind, a.ld, at_b, b.kind, b.ld, down[1]),
-                *(at_c, c.kind, c.ld, compute, BEST_OF_THE_COMPUTE_TYPE),
-            )
+            read, written = (at_a, a.kind, a.ld, at_b, b.kind, b.ld), (at_c, c.kind, c.ld)
         else:
             entry = getattr(self.library, "cublasGemmStridedBatchedEx" + suffix)
-            status = entry(
-                *(*head, at_a, a.kind, a.ld, a.stride, at_b, b.kind, b.ld, b.stride),
-                *(down[1], at_c, c.kind, c.ld, c.stride, batch),
-                *(compute, BEST_OF_THE_COMPUTE_TYPE),
-            )
+            read = at_a, a.kind, a.ld, a.stride, at_b, b.kind, b.ld, b.stride
+            written = at_c, c.kind, c.ld, c.stride, batch
+        status = entry(*head, *read, down[1], *written, compute, BEST_OF_THE_COMPUTE_TYPE)
         if status:
             raise CublasError(status, told(compute, sizes, a, b, c, batch))
 

@@ -48,10 +48,8 @@ class Algorithm(ctypes.Structure):
 class HeuristicResult(ctypes.Structure):
     """cublasLtMatmulHeuristicResult_t."""
 
-    _fields_ = [
-        *(("algorithm", Algorithm), ("workspace", ctypes.c_size_t), ("state", ctypes.c_int)),
-        *(("waves", ctypes.c_float), ("reserved", ctypes.c_int * 4)),
-    ]
+    TYPES = Algorithm, ctypes.c_size_t, ctypes.c_int, ctypes.c_float, ctypes.c_int * 4
+    _fields_ = list(zip(("algorithm", "workspace", "state", "waves", "reserved"), TYPES))
 
 
 class Problem(NamedTuple):
@@ -197,11 +195,10 @@ class CublasLt:
             raise ArgumentError(f"{problem}: {reason or 'cublasLt has no algorithm for it'}")
         (a, b, d), up, down = pointers, ctypes.c_float(alpha), ctypes.c_float(beta)
         with self._described(problem, scales) as (operation, A, B, D):
-            self._call(
-                *("cublasLtMatmul", self.handle, operation, ctypes.byref(up), a, A, b, B),
-                *(ctypes.byref(down), d, D, d, D, ctypes.byref(algorithm)),
-                *(workspace, problem.workspace, stream),
-            )
+            read = ctypes.byref(up), a, A, b, B
+            written = ctypes.byref(down), d, D, d, D, ctypes.byref(algorithm)
+            room = workspace, problem.workspace, stream
+            self._call("cublasLtMatmul", self.handle, operation, *read, *written, *room)
 
     @contextmanager
     def _described(self, problem, scales) -> Iterator[Any]:

@@ -95,10 +95,8 @@ OPERANDS = {  # by kind: what of a convolution enters, what comes out, and what 
     "wgrad": ("x", "y", "w", ("image", "loss")),
 }
 FORMATS = {"float16": "HALF", "float32": "FLOAT"}
-FORBIDDEN = (
-    *("NONDETERMINISTIC", "REDUCED_PRECISION_REDUCTION", "DOWN_CONVERT_INPUTS", "FFT", "WINOGRAD"),
-    *("WINOGRAD_TILE_4x4", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13"),
-)
+FORBIDDEN = ["NONDETERMINISTIC", "REDUCED_PRECISION_REDUCTION", "DOWN_CONVERT_INPUTS", "FFT"]
+FORBIDDEN += ["WINOGRAD", *(f"WINOGRAD_TILE_{n}x{n}" for n in (4, 6, 13))]
 FIRST, SECOND, RESULT, BIAS = 1, 2, 3, 4  # how a graph names its arrays
 
 
@@ -259,13 +257,7 @@ class Steps(NamedTuple):
 
 
 def convolution(
-    kind: str,
-    first: Any,
-    second: Any,
-    bias: Any,
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-    steps: Steps,
+    kind: str, first, second, bias, shape: tuple[int, ...], dtype: np.dtype, steps: Steps
 ) -> Any:
     """A convolution or a gradient of one, in a new array of this shape and format; None for what is
     not done here: operands of two formats, others than float16 and float32, and what cuDNN has no

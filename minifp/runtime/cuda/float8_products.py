@@ -68,14 +68,7 @@ def problem_of(a: Any, b: Any, out: Any, handle: Handle) -> Problem | None:
 
 
 def launch(
-    library: CublasLt,
-    problem: Problem,
-    a: Any,
-    b: Any,
-    out: Any,
-    alpha: float,
-    accumulate: bool,
-    handle: Handle,
+    library: CublasLt, problem: Problem, a, b, out, alpha: float, accumulate: bool, handle: Handle
 ) -> None:
     """Enqueue a product of noted arrays, for which there is an algorithm."""
     capturing.launched("a product of float8", (*problem.sizes, alpha, accumulate))

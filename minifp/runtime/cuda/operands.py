@@ -46,9 +46,9 @@ def rounded(x: Any, dtype: Any, summed: tuple[int, ...] | None, largest: float, 
     if summed is not None:
         found = amax(x, tuple(sorted(along)))
     y, K = empty(source.shape, x.dtype), prod(x.shape[a] for a in along)
+    numbers = x.size, K, float(largest), float(top)
     _both(x.dtype, dtype).launch(
-        *("round_scaled", blocks_for(x.size), THREADS, source, found, y),
-        *(x.size, K, float(largest), float(top)),
+        "round_scaled", blocks_for(x.size), THREADS, source, found, y, *numbers
     )
     if len(along) == x.ndim:  # one scale for all of x
         note(y, dtype, found, largest)
@@ -59,9 +59,9 @@ def encoded(x: Any, dtype: Any, found: Any, is_scaled: bool, largest: float) -> 
     """The codes, of this dtype, of x times the scale that follows from its `found` amax, or of x
     where it is not scaled; C-contiguous."""
     source, codes = contiguous(x), empty(x.shape, dtype)
+    numbers = x.size, int(is_scaled), float(largest)
     _both(x.dtype, dtype).launch(
-        *("encode_scaled", blocks_for(x.size), THREADS, source, found, codes),
-        *(x.size, int(is_scaled), float(largest)),
+        "encode_scaled", blocks_for(x.size), THREADS, source, found, codes, *numbers
     )
     return codes
 
@@ -76,9 +76,9 @@ def scale_back(found: Any, stored: Any, dtype: Any, largest: float) -> Any:
 def decoded(codes: Any, found: Any, dtype: Any, is_scaled: bool, largest: float, top: float) -> Any:
     """The numbers of these codes, in the format of x, which has this dtype."""
     y = empty(codes.shape, dtype)
+    numbers = y.size, int(is_scaled), float(largest), float(top)
     _both(dtype, codes.dtype).launch(
-        *("decode_scaled", blocks_for(y.size), THREADS, codes, found, y),
-        *(y.size, int(is_scaled), float(largest), float(top)),
+        "decode_scaled", blocks_for(y.size), THREADS, codes, found, y, *numbers
     )
     if is_scaled:
         note(y, codes.dtype, found, largest)

@@ -16,13 +16,7 @@ import numpy as np
 from minifp.derive.cuda import function_text
 from minifp.derive.dtypes import CODED, COMPILED
 from minifp.derive.trace import Formula, Formulas
-from minifp.runtime.cuda.arrays import (
-    collapsed,
-    empty,
-    is_aligned,
-    is_whole,
-    steps_of,
-)
+from minifp.runtime.cuda.arrays import collapsed, empty, is_aligned, is_whole, steps_of
 from minifp.runtime.cuda.source import THREADS, blocks_for, module_of, type_of
 from minifp.runtime.shapes import stretched
 
@@ -83,9 +77,8 @@ def _parts(formula, own, summed):
         "PACKS": " ".join(f"auto a{k} = load_pack<X{k}, PACK>(x{k}, i);" for k in arrays),
         "SIZES": "".join(f", size {size}" for size in sizes),
         "KEPT": places_of(arrays, kept, "base", "0"),
-        "PLACES": places_of(arrays, along, "at", "base") if summed else
-        places_of(arrays, kept, "at", "0"),
-    }  # fmt: skip
+        "PLACES": places_of(arrays, *((along, "at", "base") if summed else (kept, "at", "0"))),
+    }
 
 
 def places_of(arrays: Any, axes: list[str], name: str, start: str) -> str:
@@ -185,9 +178,8 @@ def summed(
 
 
 def reduced(
-    formula: Formula, arrays: list, whole: tuple, axes: tuple, dtype: Any, settings: dict,
-    scale: float = 1.0, op: str = "sum",
-) -> Any:  # fmt: skip
+    formula: Formula, arrays, whole, axes, dtype, settings, scale: float = 1.0, op: str = "sum"
+) -> Any:
     """`scale` times the sum of a formula's results, of shape `whole`, over `axes`, rounded once.
 
     op: "sum", or "largest" or "least". Returns None for more than 12 axes.
@@ -219,11 +211,9 @@ def reduced(
     target = out if parts == 1 else empty((parts, *kept_shape), F32)
     sums = module(formula, "sums.cu", target.dtype, (kept[0], summed[0]), wide, op)
     blocks = min(2**20, -(-out.size // across) * parts)
-    sums.launch(
-        *("sums", blocks, THREADS, out.size, count, length, np.int32(across), np.int32(inner)),
-        *(*kept[1], *summed[1], *arrays, target, scale if parts == 1 else 1.0),
-        *map(float, formula.told(settings)),
-    )
+    sizes = out.size, count, length, np.int32(across), np.int32(inner), *kept[1], *summed[1]
+    numbers = scale if parts == 1 else 1.0, *map(float, formula.told(settings))
+    sums.launch("sums", blocks, THREADS, *sizes, *arrays, target, *numbers)
     if parts == 1:
         return out
     sums_of_parts: Any = of_call(identity, (target,), {})[0]

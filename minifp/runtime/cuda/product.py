@@ -176,14 +176,9 @@ def plan(a: Form, b: Form, out: Form, compute: str) -> Plan:
         tuple(sum(i * axis[1 + x] for i, axis in zip(at, axes)) * items[x] for x in range(3))
         for at in every(*(range(axis[0]) for axis in axes))
     )
-    return Plan(
-        *(code, copy_a, copy_b, (columns, rows, inner)),
-        Matrix(turned_b, kind, ld_b, step[1]),
-        Matrix(turned_a, kind, ld_a, step[0]),
-        Matrix(0, kind_out, ld_out, step[2]),
-        batch,
-        starts,  # type: ignore[arg-type]
-    )
+    left, right = Matrix(turned_b, kind, ld_b, step[1]), Matrix(turned_a, kind, ld_a, step[0])
+    matrices, sizes = (left, right, Matrix(0, kind_out, ld_out, step[2])), (columns, rows, inner)
+    return Plan(code, copy_a, copy_b, sizes, *matrices, batch, starts)  # type: ignore[arg-type]
 
 
 def computed_in(compute, dtype):
@@ -232,13 +227,7 @@ def multiplied_in(*dtypes: np.dtype) -> np.dtype:
 
 
 def multiply(
-    a: Any,
-    b: Any,
-    out: Any,
-    *,
-    compute: str = "float32",
-    alpha: float = 1.0,
-    accumulate: bool = False,
+    a, b, out, *, compute: str = "float32", alpha: float = 1.0, accumulate: bool = False
 ) -> Any:
     """out = alpha a b, or out += alpha a b, and return out.
 
@@ -296,14 +285,7 @@ def form(x):
 
 
 def product(
-    a: Any,
-    b: Any,
-    dtype: Any,
-    bias: Any = None,
-    *,
-    compute: str = "float32",
-    chunk: int | None = None,
-    alpha: float = 1.0,
+    a, b, dtype, bias=None, *, compute: str = "float32", chunk: int | None = None, alpha: float = 1
 ) -> Any:
     """alpha a b + bias as a new array (..., M, N) of `dtype`, rounded once.
 

@@ -152,11 +152,11 @@ class Plan:
             for n in formula.late:
                 numbers.reduce(n, self.stored.get(n, F32))
         results = {r.name: y for r, y in zip(self.launch.results if self.launch else (), written)}
-        several = tuple([
+        several = [
             results[f"y{i}"] if f"y{i}" in results else numbers.stored(*of)
             for i, of in enumerate(zip(formula.results, formula.shapes, self.outs))
-        ])  # fmt: skip
-        return several if formula.several else several[0]
+        ]
+        return tuple(several) if formula.several else several[0]
 
 
 def results_of(formula: Rows, outs: tuple) -> list[Result]:
@@ -236,8 +236,10 @@ class Launch:
         self.rows, self.n = (math.prod(plan.shape(axes)) for axes in (across, along))
         if not self.n and is_placed(formula):
             raise Untraceable("it takes elements of rows that have none")
-        steps = [dict(zip(formula.arguments[k], steps_of(arrays[k], arrays[k].shape)))
-                 for k in formula.loads]  # fmt: skip
+        steps = [
+            dict(zip(formula.arguments[k], steps_of(arrays[k], arrays[k].shape)))
+            for k in formula.loads
+        ]
         steps += [dict(zip(r.axes, _steps(plan.shape(r.axes)))) for r in results]
         self.loads = [i for i, k in enumerate(formula.loads) if formula.loaded[k] in "ek"]
         elements = self.loads + [
@@ -272,9 +274,10 @@ class Launch:
             (outer, inner), group, is_along, held, False, max(self.rows, self.n) >= FEW
         )
         places_of_tables = [
-            n for k, a in tables_of(formula).items()
+            n
+            for k, a in tables_of(formula).items()
             for n in (sizes[a], steps[[*formula.loads].index(k)][a])
-        ]  # fmt: skip
+        ]
         self.told = self.rows, self.n, *kept, *reduced, *places_of_tables
         self.numbers = tuple(map(float, formula.told(plan.settings)))
 

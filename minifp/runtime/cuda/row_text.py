@@ -15,6 +15,7 @@ from minifp.derive.rows import Rows
 from minifp.runtime.cuda.pointwise import places_of, template
 from minifp.runtime.cuda.source import type_of
 
+LOOP = "#pragma unroll", "for (int k = 0; k < CHUNK; k++) {"
 PLACED = {"take", "place", "inside"}  # what has to do with a place in a row
 
 
@@ -69,18 +70,19 @@ class RowText:
         formula, early = self.formula, self.formula.early_nodes
         types = {f"X{j}": d for j, d in enumerate(formula.loads.values())}
         types |= {r.name.upper(): r.dtype for r in self.results}
+        axes = self.own + self.along
+        sizes = [f", size n_{a}" + "".join(f", size s{x}_{a}" for x in names) for a in axes]
+        sizes += [f", size m{k}, size u{k}" for k in self.tables]
+        arrays = [f", const {x.upper()} *{x}" for x in self.arrays.values()]
+        arrays += [f", const float *z{k}" for k in range(len(early))]
         parts = {
-            "SIZES": "".join(
-                f", size n_{a}" + "".join(f", size s{x}_{a}" for x in names)
-                for a in self.own + self.along
-            ) + "".join(f", size m{k}, size u{k}" for k in self.tables),
-            "ARRAYS": "".join(f", const {x.upper()} *{x}" for x in self.arrays.values())
-            + "".join(f", const float *z{k}" for k in range(len(early))),
+            "SIZES": "".join(sizes),
+            "ARRAYS": "".join(arrays),
             "RESULTS": "".join(f", {r.name.upper()} *{r.name}" for r in self.results),
             "NUMBERS": "".join(f", float p{k}" for k in range(len(formula.numbers))),
             "KEPT": places_of(names, self.own, "base", "0"),
             "BODY": "\n    ".join(self.body),
-        }  # fmt: skip
+        }
         text = template("rows.cu")
         for name, part in parts.items():
             text = text.replace("$" + name, part)
@@ -174,13 +176,13 @@ class RowText:
 
         def use(writer):
             values = {n: writer.value(n.args[0]) for n in sums}
-            return [f"{names[n]}[k] = e < r.n ? {x} : nothing<{ops[n]}>();"
-                    for n, x in values.items()]  # fmt: skip
+            text = "{}[k] = e < r.n ? {} : nothing<{}>();".format
+            return [text(names[n], x, ops[n]) for n, x in values.items()]
 
         lines = self.elements([n.args[0] for n in sums], at, use)
         before = [f"float {v}[CHUNK];" for v in names.values()]
-        after = [f"a{v} = joined<{ops[n]}>(a{v}, chunk_joined<{ops[n]}>({v}));"
-                 for n, v in names.items()]  # fmt: skip
+        joined = "a{0} = joined<{1}>(a{0}, chunk_joined<{1}>({0}));".format
+        after = [joined(v, ops[n]) for n, v in names.items()]
         self.loop([*before, *lines, *after])
         for n, v in names.items():
             self.body.append(f"const float l{v} = row_joined<{ops[n]}>(r, a{v});")
@@ -222,12 +224,8 @@ class RowText:
         used = use(writer)
         fresh = [k for k in self.read if not self.is_held(k)]
         head = [f"X{self.arrays[k][1:]} {self.holds(k)}[CHUNK] = {{}};" for k in fresh]
-        return [
-            *head, *self.fetched(fresh, "0"),
-            *["#pragma unroll", "for (int k = 0; k < CHUNK; k++) {"],
-            "  size e = element<PACKED>(r, c, k);",
-            *writer.lines, *[f"  {line}" for line in used], "}",
-        ]  # fmt: skip
+        lines = [*head, *self.fetched(fresh, "0"), *LOOP, "  size e = element<PACKED>(r, c, k);"]
+        return [*lines, *writer.lines, *[f"  {line}" for line in used], "}"]
 
     def is_held(self, k: int) -> bool:
         """Whether a thread holds all it takes of an argument."""
@@ -249,11 +247,8 @@ class RowText:
             return ["if (element<true>(r, c, 0) < r.n) {", *reads, "}"]
         names = [self.arrays[k] for k in loads]
         reads = [f"h{x[1:]}[{start} + k] = {x}[at{x}];" for x in names]
-        return [
-            *["#pragma unroll", "for (int k = 0; k < CHUNK; k++) {"],
-            *["  size e = element<false>(r, c, k);", "  if (e < r.n) {"],
-            *[f"    {self.place(names)}", *[f"    {line}" for line in reads], "  }", "}"],
-        ]
+        body = [f"    {line}" for line in (self.place(names), *reads)]
+        return [*LOOP, "  size e = element<false>(r, c, k);", "  if (e < r.n) {", *body, "  }", "}"]
 
     def loop(self, lines: list[str]) -> None:
         """Code for each chunk c of the row."""

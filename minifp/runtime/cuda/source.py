@@ -136,10 +136,9 @@ class Text:
         key = tuple(types.items())
         if key not in self.modules:
             lines = [
-                f"#define {name} {value}" if isinstance(value, int) else
-                f"typedef {type_of(value)} {name};"
-                for name, value in key
-            ]  # fmt: skip
+                f"#define {n} {v}" if isinstance(v, int) else f"typedef {type_of(v)} {n};"
+                for n, v in key
+            ]
             self.modules[key] = module_of("\n".join([*lines, self.read()]))
         return self.modules[key]
 

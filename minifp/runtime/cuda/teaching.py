@@ -45,8 +45,15 @@ def matmul(a: Any, b: Any, accumulate: str = "float32", dtype: Any = "float16") 
     return y
 
 
-def emulated(a: np.ndarray, b: np.ndarray, accumulate: str = "float32", dtype: Any = "float16",
-             *, block: int = 4, rounding: str = "toward zero") -> np.ndarray:  # fmt: skip
+def emulated(
+    a: np.ndarray,
+    b: np.ndarray,
+    accumulate: str = "float32",
+    dtype: Any = "float16",
+    *,
+    block: int = 4,
+    rounding: str = "toward zero",
+) -> np.ndarray:
     """What `matmul` computes, in NumPy, for a and b in float16: sums as Volta's tensor cores.
 
     Volta's tensor core computes D = A B + C of matrices of 4 x 4, from products that are exact

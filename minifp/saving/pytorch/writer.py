@@ -20,7 +20,7 @@ from minifp.nn.parameter import SAY_FORMATS, Buffer, Parameter
 from minifp.numerics.formats import upcast
 from minifp.numerics.policy import Precision
 from minifp.numerics.precision_parts import whole_of
-from minifp.ops.in_place import numbers_of
+from minifp.ops.binding import numbers_of
 from minifp.runtime.device import moved
 from minifp.saving.pytorch import objects
 from minifp.saving.pytorch.archive import packed

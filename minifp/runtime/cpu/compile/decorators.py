@@ -98,10 +98,8 @@ class Part:
 
 def options_of(sums=False):
     """numba's options. _nrt: kernels allocate nothing, and so count no references to arrays."""
-    return {
-        "nogil": True, "error_model": "numpy", "fastmath": flags_of(sums),
-        "no_cfunc_wrapper": True, "_nrt": False,
-    }  # fmt: skip
+    fixed = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+    return {**fixed, "fastmath": flags_of(sums)}
 
 
 def flags_of(sums=False):

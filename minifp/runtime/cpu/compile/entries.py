@@ -26,18 +26,22 @@ ERROR = "a compiled kernel failed: its arguments do not fit together"
 
 FORMATS = ("bool", "uint8", "int8", "uint16", "int16", "int32", "int64", "float32", "float64")
 NUMBERS = ("float32", "float64", "int64", "int32")
-FUNCTIONS = {
-    "PyLong_AsLongLong": (I64, [POINTER]), "PyFloat_AsDouble": (F64, [POINTER]),
-    "PyLong_FromLongLong": (POINTER, [I64]), "PyFloat_FromDouble": (POINTER, [F64]),
-    "PyBool_FromLong": (POINTER, [I64]), "PyErr_Occurred": (POINTER, []),
-    "PyErr_SetString": (VOID, [POINTER, POINTER]), "Py_IncRef": (VOID, [POINTER]),
-    "PyEval_SaveThread": (POINTER, []), "PyEval_RestoreThread": (VOID, [POINTER]),
-}  # fmt: skip
-OBJECTS: dict[str, Any] = {
-    "NotImplemented": NotImplemented, "None": None, "True": True, "False": False,
-    "RuntimeError": RuntimeError, "int": int, "float": float, "tuple": tuple, "array": np.ndarray,
-    **{f"numpy.{name}": getattr(np, name) for name in NUMBERS},
-}  # fmt: skip
+FUNCTIONS = {  # as of machine.py, in the order in which kernels that are shipped find them
+    "PyLong_AsLongLong": (I64, [POINTER]),
+    "PyFloat_AsDouble": (F64, [POINTER]),
+    "PyLong_FromLongLong": (POINTER, [I64]),
+    "PyFloat_FromDouble": (POINTER, [F64]),
+    "PyBool_FromLong": (POINTER, [I64]),
+    "PyErr_Occurred": (POINTER, []),
+    "PyErr_SetString": (VOID, [POINTER, POINTER]),
+    "Py_IncRef": (VOID, [POINTER]),
+    "PyEval_SaveThread": (POINTER, []),
+    "PyEval_RestoreThread": (VOID, [POINTER]),
+}
+CONSTANTS = NotImplemented, None, True, False
+CLASSES = {c.__name__: c for c in (RuntimeError, int, float, tuple)}
+OBJECTS: dict[str, Any] = {f"{x}": x for x in CONSTANTS} | CLASSES | {"array": np.ndarray}
+OBJECTS |= {f"numpy.{name}": getattr(np, name) for name in NUMBERS}
 DTYPES = {name: np.dtype(name) for name in FORMATS}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 PLACES = {

@@ -134,15 +134,22 @@ def linker() -> Any:
     return llvm.create_lljit_compiler(new_machine(), use_jit_link=False)
 
 
+FUNCTIONS = {  # that entries call: what they return and take
+    "PyLong_AsLongLong": (I64, [POINTER]),
+    "PyFloat_AsDouble": (F64, [POINTER]),
+    "PyEval_SaveThread": (POINTER, []),
+    "PyEval_RestoreThread": (VOID, [POINTER]),
+    "Py_IncRef": (VOID, [POINTER]),
+}
+
+
 @cache
 def symbols() -> dict[str, int]:
     """What entries call of Python, by name: their addresses, wherever the system finds symbols."""
     if not has_entries():
         return {}
-    names = ("PyLong_AsLongLong", "PyFloat_AsDouble", "PyEval_SaveThread", "PyEval_RestoreThread",
-             "Py_IncRef")  # fmt: skip
     python = ctypes.pythonapi
-    return {n: ctypes.cast(getattr(python, n), ctypes.c_void_p).value or 0 for n in names}
+    return {n: ctypes.cast(getattr(python, n), ctypes.c_void_p).value or 0 for n in FUNCTIONS}
 
 
 LOADED: list = []  # libraries, and what Python refers to of them, which must never go
@@ -171,10 +178,8 @@ HEADER = 16  # bytes of a Python object before what is its own: an array's data 
 class Method(ctypes.Structure):
     """PyMethodDef."""
 
-    _fields_ = [
-        ("name", ctypes.c_char_p), ("call", ctypes.c_void_p), ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    ]  # fmt: skip
+    TYPES = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+    _fields_ = list(zip(("name", "call", "flags", "doc"), TYPES))
 
 
 @cache
@@ -202,12 +207,7 @@ def add_entry(function: ir.Function) -> None:
     if not has_entries():
         return
     module, known = function.module, {}
-    shapes = {
-        "PyLong_AsLongLong": (I64, [POINTER]), "PyFloat_AsDouble": (F64, [POINTER]),
-        "PyEval_SaveThread": (POINTER, []), "PyEval_RestoreThread": (VOID, [POINTER]),
-        "Py_IncRef": (VOID, [POINTER]),
-    }  # fmt: skip
-    for name, (result, takes) in shapes.items():
+    for name, (result, takes) in FUNCTIONS.items():
         known[name] = module.globals.get(name) or ir.Function(
             module, ir.FunctionType(result, takes), name
         )
@@ -291,10 +291,9 @@ def by_ctypes(text: str, name: str, address: int) -> Callable[..., Any]:
     function = ctypes.CFUNCTYPE(None, *types)(address)
 
     def call(*args: Any) -> Any:
-        function(*[
-            a.__array_interface__["data"][0] if type is ctypes.c_void_p else a
-            for a, type in zip(args, types)
-        ])  # fmt: skip
+        is_memory = [type is ctypes.c_void_p for type in types]
+        data = (a.__array_interface__["data"][0] if m else a for a, m in zip(args, is_memory))
+        function(*data)
         return args[-1]
 
     return call

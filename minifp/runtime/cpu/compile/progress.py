@@ -46,9 +46,12 @@ class Progress:
         if self.bar is None:
             self.bar = tqdm(
                 desc="minifp compiles its kernels for this CPU, once",
-                leave=False, delay=1e-9, file=sys.stderr, disable=None,  # but on a terminal
+                leave=False,
+                delay=1e-9,
+                file=sys.stderr,
+                disable=None,  # but on a terminal
                 bar_format="{desc}: {n_fmt} kernels{postfix}",
-            )  # fmt: skip
+            )
         self.bar.set_postfix_str(f"{self.seconds:.1f} s, {title}", refresh=False)
         self.bar.n += 1
         self.bar.refresh()

@@ -7,7 +7,7 @@ from llvmlite import ir
 
 from minifp.runtime.cpu.compile.machine import F32, I32, I64
 from minifp.runtime.cpu.emit.formats_ir import BYTES, FORMATS
-from minifp.runtime.cpu.emit.loops import Code
+from minifp.runtime.cpu.emit.loops import Code, parameters
 
 BLOCK = 1024  # elements that are gathered at a time
 WIDTH = 2 * 64 + 1  # numbers that say where the elements of one array lie: NumPy has 64 axes
@@ -53,9 +53,8 @@ def add_gather(module: ir.Module, dtype: str) -> Any:
     call(code, k, x, first, n): numbers first to first + n of array k, x, into its part of the
     workspace.
     """
-    code = Code(module, f"gather_{dtype}", {
-        "x": dtype, "places": "int64", "first": "i64", "n": "i64", "into": "float32",
-    })  # fmt: skip
+    takes = parameters(f"x {dtype}, places int64, first i64, n i64, into float32")
+    code = Code(module, f"gather_{dtype}", takes)
     code.function.linkage = "internal"
     code.function.attributes.add("noinline")
     code.function.args[-1].add_attribute("noalias")

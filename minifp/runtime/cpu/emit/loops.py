@@ -23,6 +23,15 @@ def new_module(name: str) -> ir.Module:
     return module
 
 
+def parameters(text: str) -> dict[str, str]:
+    """Those of a function as Code takes them, of a text: "total i64, places int64"."""
+    words = text.replace(",", "").split()
+    return dict(zip(words[::2], words[1::2]))
+
+
+CHUNKED = parameters("counter int64, count i64, scratch float32, length i64, total i64")  # pool.py
+
+
 class Code:
     """The body of one function: a builder, with what LLVM's own lacks.
 

@@ -18,7 +18,7 @@ from minifp.derive.llvm import emitter_of
 from minifp.derive.trace import Formula
 from minifp.runtime.cpu.compile.machine import F32, I64
 from minifp.runtime.cpu.emit.gather import BLOCK, add_gather
-from minifp.runtime.cpu.emit.loops import Code, new_module
+from minifp.runtime.cpu.emit.loops import CHUNKED, Code, new_module
 
 NAME = "formula"  # of all kernels, so that those of one formula share code, whatever it is called
 
@@ -32,12 +32,9 @@ def kernel_text(formula: Formula, forms: str, outs: tuple[str, ...]) -> str:
     arrays = {f"x{k}": dtype for k, dtype in enumerate(formula.loads.values())}
     results = {f"y{k}": dtype for k, dtype in enumerate(outs)}
     module = new_module(NAME)
-    code = Code(module, NAME, {
-        **{"counter": "int64", "count": "i64", "scratch": "float32", "length": "i64"},
-        **{"total": "i64", "places": "int64"},
-        **{x: "f32" if form == "n" else arrays[x] for x, form in zip(arrays, forms)},
-        **results, **{f"n{k}": "f32" for k in range(len(formula.numbers))},
-    })  # fmt: skip
+    read = {x: "f32" if form == "n" else arrays[x] for x, form in zip(arrays, forms)}
+    numbers = {f"n{k}": "f32" for k in range(len(formula.numbers))}
+    code = Code(module, NAME, {**CHUNKED, "places": "int64", **read, **results, **numbers})
     for y in results:
         code.function.args[[*code.p].index(y)].add_attribute("noalias")
     gathered = {dtype for dtype, form in zip(arrays.values(), forms) if form == "g"}

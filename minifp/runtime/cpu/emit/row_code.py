@@ -13,7 +13,7 @@ from minifp.derive.graph import Node
 from minifp.derive.llvm import Emitter
 from minifp.derive.rows import Rows
 from minifp.runtime.cpu.compile.machine import F32, I64
-from minifp.runtime.cpu.emit.loops import Code, new_module
+from minifp.runtime.cpu.emit.loops import Code, new_module, parameters
 from minifp.runtime.cpu.emit.row_sums import Accumulators
 
 NAME = "rows"  # of all kernels, so that those of one formula share code
@@ -32,14 +32,12 @@ class RowCode(Accumulators):
 
     def __init__(self, formula: Rows, outs: tuple[str, ...]) -> None:
         self.formula, self.outs = formula, outs
-        self.code = code = Code(new_module(NAME), NAME, {
-            **{"counter": "int64", "count": "i64", "scratch": "float32", "per": "i64"},
-            **{"rows": "i64", "n": "i64", "parts": "float64"},
-            **{f"x{k}": dtype for k, dtype in formula.loads.items()},
-            **{f"early{k}": "float32" for k in range(len(formula.early_nodes))},
-            **{f"y{k}": dtype for k, dtype in enumerate(outs)},
-            **{f"n{k}": "f32" for k in range(len(formula.numbers))},
-        })  # fmt: skip
+        takes = parameters("counter int64, count i64, scratch float32, per i64, rows i64, n i64")
+        takes |= {"parts": "float64"} | {f"x{k}": dtype for k, dtype in formula.loads.items()}
+        takes |= {f"early{k}": "float32" for k in range(len(formula.early_nodes))}
+        takes |= {f"y{k}": dtype for k, dtype in enumerate(outs)}
+        takes |= {f"n{k}": "f32" for k in range(len(formula.numbers))}
+        self.code = code = Code(new_module(NAME), NAME, takes)
         for name, argument in code.p.items():
             if name[0] == "y" or name in ("scratch", "parts"):
                 argument.add_attribute("noalias")
@@ -143,6 +141,7 @@ def lines_of(formula: Rows) -> list[Node]:
     sums = formula.row_sums
     used = {a for n in formula.nodes if formula.extent.get(n) == "e" for a in n.args}
     return [
-        n for n in formula.nodes
+        n
+        for n in formula.nodes
         if n in sums or n in used and formula.extent.get(n) == "r" and n.type == "f" and n.args
-    ]  # fmt: skip
+    ]

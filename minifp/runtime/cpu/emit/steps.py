@@ -14,7 +14,7 @@ from minifp.derive.steps import ROUNDED, Step
 from minifp.runtime.cpu.compile.decorators import intrinsic, types
 from minifp.runtime.cpu.compile.machine import F32, I64, VOID, address_of
 from minifp.runtime.cpu.emit.formats_ir import FORMATS
-from minifp.runtime.cpu.emit.loops import Code, element, new_module
+from minifp.runtime.cpu.emit.loops import Code, element, new_module, parameters
 
 NAME = "step"  # of all, so that those of one formula share code
 
@@ -27,10 +27,8 @@ def step_text(step: Step) -> str:
     """
     module = new_module(NAME)
     _add_rounding(module, step.dtype)
-    code = Code(module, NAME, {
-        **{"table": "int64", "sums": "float32", "apart": "i64", "row": "i64", "first": "i64"},
-        **{"n": "i64", "width": "i64"},
-    })  # fmt: skip
+    text = "table int64, sums float32, apart i64, row i64, first i64, n i64, width i64"
+    code = Code(module, NAME, parameters(text))
     b, p = code.b, code.p
     arrays = {}
     for k, (name, operand) in enumerate(step.operands.items()):

@@ -85,16 +85,19 @@ class Checked(Typed):
     """
 
     def __init__(
-        self, kernel: Callable[..., Any], name: str, reads: list[tuple[str, str, str]],
-        outs: tuple[str, ...], numbers: int,
-    ) -> None:  # fmt: skip
+        self,
+        kernel: Callable[..., Any],
+        name: str,
+        reads: list[tuple[str, str, str]],
+        outs: tuple[str, ...],
+        numbers: int,
+    ) -> None:
         super().__init__(kernel, name, {})
         self.reads, self.outs, self.numbers = reads, outs, numbers
 
     def __call__(
-        self, counter: Any, count: int, scratch: Any, length: int, total: int, places: Any,
-        *others: Any,
-    ) -> Any:  # fmt: skip
+        self, counter, count: int, scratch, length: int, total: int, places, *others
+    ) -> Any:
         last_read, last_result = len(self.reads), len(self.reads) + len(self.outs)
         xs, ys = others[:last_read], others[last_read:last_result]
         self.check_chunks(count, length, total)

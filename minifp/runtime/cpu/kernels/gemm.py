@@ -62,11 +62,11 @@ def product_blocks(chunk, scratch, a, b, bias, out, ia, ib, steps, sizes, stride
             at = ib[p] + k0 * bk + (n0 + n) * bn
             pack_columns(b, at, bk, bn, k, width, scratch[panel:])
             sums = total + n * high * ROWS if K > KC else total
+            left, right, lines = address(scratch, 0), address(scratch, panel), address(steps, 0)
+            c, added = address(scratch, sums), address(scratch, addends + n)
+            y, far = as_bytes(address(out, (p * M + m0) * N + n0 + n)), k * COLUMNS
             multiply_into(
-                *(address(scratch, 0), apart, rows, address(scratch, panel), k * COLUMNS, width),
-                *(address(steps, 0), k, address(scratch, sums), GROUP, k0, kind),
-                *(as_bytes(address(out, (p * M + m0) * N + n0 + n)), N),
-                address(scratch, addends + n),
+                left, apart, rows, right, far, width, lines, k, c, GROUP, k0, kind, y, N, added
             )
 
 

@@ -120,9 +120,7 @@ def rounded(x, dtype, form, scale, largest, top):
     chunks, length = spans(x.size, CHUNK)
     numbers = map(np.float32, (scale, 1 / scale, largest, top))
     source, target = (view(a.reshape(-1, order="A")) for a in (x, out))
-    round_scaled(
-        *(chunks, length, x.size, form, *numbers, source, target), cost=x.size * NANOSECONDS
-    )
+    round_scaled(chunks, length, x.size, form, *numbers, source, target, cost=x.size * NANOSECONDS)
     return out
 
 

@@ -23,6 +23,7 @@ from minifp.runtime.cpu.kernels import pool
 from minifp.runtime.cpu.kernels.checked import Typed
 from minifp.runtime.cpu.kernels.pointwise import DEAR, FLOAT32, UNCOUNTED, Pointwise
 from minifp.runtime.row_calls import RowCalls
+from minifp.typing import Function
 
 PLAIN = (np.ndarray, int, float, type(None))
 
@@ -81,11 +82,9 @@ class RowKernel(RowCalls):
 
         def run(*args):
             arrays = [args[k].reshape(wanted[k]) for k in formula.loads]
-            results = tuple([
-                y if y.shape == shape else np.broadcast_to(y, shape).copy()
-                for y in kernels.run(formula, arrays, to, settings)
-            ])  # fmt: skip
-            return results if formula.several else results[0]
+            ys = kernels.run(formula, arrays, to, settings)
+            ys = [y if y.shape == shape else np.broadcast_to(y, shape).copy() for y in ys]
+            return tuple(ys) if formula.several else ys[0]
 
         return run if all(o == axes for o in others) and None not in wanted.values() else None
 
@@ -124,8 +123,9 @@ def cost_of(formula: Rows) -> int:
 class Plan:
     """A call of one formula, for arrays of these shapes."""
 
-    def __init__(self, kernel_of: Callable[..., Any], formula: Rows, arrays: dict, outs: tuple,
-                 settings: dict) -> None:  # fmt: skip
+    def __init__(
+        self, kernel_of: Function, formula: Rows, arrays: dict, outs: tuple, settings: dict
+    ) -> None:
         self.formula, self.outs, self.numbers = formula, outs, formula.told(settings)
         self.early = None
         if formula.early is not None:

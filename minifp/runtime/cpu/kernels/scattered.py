@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from minifp.derive.dtypes import COMPILED
 from minifp.runtime.cpu.compile.machine import I32, I64, kernel_of
-from minifp.runtime.cpu.emit.loops import Code, element, new_module
+from minifp.runtime.cpu.emit.loops import Code, element, new_module, parameters
 
 HEAD = object.__basicsize__
 KIND, DATA, AXES, SHAPE, FORMAT, FLAGS = (HEAD + offset for offset in (-8, 0, 8, 16, 40, 48))
@@ -51,9 +51,8 @@ def look_text() -> str:
     and as large as `starts` says, the addresses of their numbers. Behind them goes their format
     (the address of the dtype), or 0.
     """
-    code = Code(new_module("look"), "look", {
-        "table": "int64", "starts": "int64", "count": "i64", "kind": "i64",
-    })  # fmt: skip
+    takes = parameters("table int64, starts int64, count i64, kind i64")
+    code = Code(new_module("look"), "look", takes)
     b, p = code.b, code.p
     i, format, fits = (code.slot(type) for type in (I64, I64, ir.IntType(1)))
     for place, value in ((i, I64(0)), (format, I64(0)), (fits, ir.Constant(ir.IntType(1), 1))):

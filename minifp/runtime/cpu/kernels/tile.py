@@ -257,10 +257,7 @@ def multiply(a, lda, M, b, ldb, N, steps, K, c, ldc, more):
     COLUMNS columns: B[k, n] is b[n // COLUMNS ldb + steps[k] + n % COLUMNS]. Only whole tiles are
     read and written: M is rounded up to a multiple of ROWS, N to one of LANES.
     """
-    multiply_into(
-        *(a, lda, M, b, ldb, N, steps, K, c, ldc, more),
-        *(KEPT, as_bytes(c), 0, b),
-    )
+    multiply_into(a, lda, M, b, ldb, N, steps, K, c, ldc, more, KEPT, as_bytes(c), 0, b)
 
 
 @intrinsic

@@ -14,7 +14,7 @@ from minifp.derive.trace import Formula
 from minifp.runtime.cpu import threads
 from minifp.runtime.cpu.compile.machine import I64, kernel_of
 from minifp.runtime.cpu.emit.formats_ir import BYTES, FORMATS
-from minifp.runtime.cpu.emit.loops import Code, new_module
+from minifp.runtime.cpu.emit.loops import CHUNKED, Code, new_module
 from minifp.runtime.cpu.emit.random_ir import stochastic_code, word_of
 from minifp.runtime.cpu.kernels import pool
 from minifp.runtime.cpu.kernels.scattered import Scattered, parts_of
@@ -52,12 +52,10 @@ def update_text(
         arrays["copy"] = copy
     if is_compensated:
         arrays["rest"] = dtypes[0]
-    code = Code(new_module(NAME), NAME, {
-        **{"counter": "int64", "count": "i64", "scratch": "float32", "length": "i64"},
-        **{"total": "i64", "starts": "int64", "addresses": "int64"},
-        **arrays, **{f"n{k}": "f32" for k in range(len(formula.numbers))},
-        **(dict.fromkeys(DRAW, "i64") if stochastic else {}),
-    })  # fmt: skip
+    numbers = {f"n{k}": "f32" for k in range(len(formula.numbers))}
+    draw = dict.fromkeys(DRAW, "i64") if stochastic else {}
+    takes = {**CHUNKED, "starts": "int64", "addresses": "int64", **arrays, **numbers, **draw}
+    code = Code(new_module(NAME), NAME, takes)
     for y in arrays:
         code.function.args[[*code.p].index(y)].add_attribute("noalias")
     with code.chunks() as chunk:
