@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import is_consumed, squared_norm
+from minifp.autograd.gradient_clip import squared_norm
+from minifp.autograd.gradients import is_consumed
 from minifp.autograd.tape import Tensor
 from minifp.lab.memory import buffer
 from minifp.runtime.callers import line_of_user
@@ -52,9 +53,8 @@ class GradientReadings:
 
     def seed_of(self, gradient: Tensor | None) -> float:
         """By what a gradient is multiplied; 1 where it is not, or only a GPU knows."""
-        if gradient is None or type(gradient.array) is not np.ndarray:
-            return 1.0
-        return float(gradient.seed) if is_scaled(gradient) else 1.0
+        is_known = gradient is not None and type(gradient.array) is np.ndarray
+        return float(gradient.seed) if is_known and is_scaled(gradient) else 1.0
 
     def can_be(self) -> bool:
         """Whether there is a scaled gradient to read."""
