@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import squared_norm
-from minifp.autograd.gradients import is_consumed
+from minifp.autograd import gradient_clip, gradients
 from minifp.autograd.tape import Tensor
 from minifp.lab.memory import buffer
 from minifp.runtime.callers import line_of_user
@@ -53,8 +52,9 @@ class GradientReadings:
 
     def seed_of(self, gradient: Tensor | None) -> float:
         """By what a gradient is multiplied; 1 where it is not, or only a GPU knows."""
-        is_known = gradient is not None and type(gradient.array) is np.ndarray
-        return float(gradient.seed) if is_known and is_scaled(gradient) else 1.0
+        if gradient is None or type(gradient.array) is not np.ndarray:
+            return 1.0
+        return float(gradient.seed) if is_scaled(gradient) else 1.0
 
     def can_be(self) -> bool:
         """Whether there is a scaled gradient to read."""
@@ -80,8 +80,8 @@ class GradientReadings:
         if seed == 1 or any(word in line.partition(": ")[2] for word in KNOWING):
             return
         if line not in self.by_line:
-            used, norm = is_consumed(gradient), math.sqrt(squared_norm(gradient.array))
-            self.by_line[line] = Reading(by, seed, used, norm)
+            norm = math.sqrt(gradient_clip.squared_norm(gradient.array))
+            self.by_line[line] = Reading(by, seed, gradients.is_consumed(gradient), norm)
         self.by_line[line].leaves[id(leaf)] = leaf
 
     def of(self, leaf: Tensor) -> list[Reading]:
