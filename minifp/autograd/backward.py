@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd import flushed
-from minifp.autograd.gradient_sum import GradientSum, added
+from minifp.autograd.gradients import GradientSum, added
 from minifp.autograd.hooks import Keep, after_hooks, after_leaf_hooks
 from minifp.autograd.kept_operands import Reading
 from minifp.autograd.loss_seed import automatic, seeds_in
@@ -174,7 +174,9 @@ def _first_of_one(y, seed, format):
     _check_seed(seed)
     if hasattr(seed, "gradient"):  # one that only the GPU knows
         return seed.gradient(y.shape, format)
-    return full(y.shape, as_stored(seed, format), format, like=y.array)
+    if format.kind == "V" or type(y.array) is not np.ndarray:  # codes; or on a GPU
+        return full(y.shape, as_stored(seed, format), format, like=y.array)
+    return np.full(y.shape, seed, format)
 
 
 def _check_seed(seed):

@@ -11,12 +11,12 @@ from functools import reduce
 
 import numpy as np
 
-from minifp.autograd.tape import PARTLY, Tensor
+from minifp.autograd.gradients import multiplied, seeds_of, successor, widened
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
 from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import as_native, downcast, float32, float64, upcast, wider
-from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import full, moved
 
@@ -74,7 +74,7 @@ def clip_grad_value_(
     """
     clip_value = _limit("clip_value", clip_value)
     for p in _with_unscaled_gradients(parameters, "clip_grad_value_"):
-        wide = _wide(p.grad.array)
+        wide = widened(p.grad.array)
         beyond = np.isfinite(wide) & (np.abs(wide) > clip_value)
         if not is_on_device(wide) and not beyond.any():
             continue
@@ -99,113 +99,6 @@ def _with_unscaled_gradients(parameters, asked_by):
     return [p for p in parameters if p.grad is not None]
 
 
-# ---- what an optimizer does with gradients before it uses them ----------------------------------
-
-
-def seeds_of(gradients, asked_by="step()"):
-    """The seeds of gradients, each once. Raises TapeError for none, and where a step has consumed
-    all of them.
-    """
-    if not gradients:
-        raise TapeError(f"{asked_by} without gradients: call backward() first")
-    if all(g.consumed is not None and is_consumed(g) for g in gradients):
-        raise TapeError(
-            f"{asked_by} on gradients that a step has already used: call zero_grad() and backward()"
-        )
-    return list(dict.fromkeys([g.seed for g in gradients]))
-
-
-def is_consumed(gradient):
-    """Whether a step has used a gradient as it is now: what is written to it later is new."""
-    return gradient.consumed == gradient.storage.version
-
-
-def is_partly_consumed(gradient):
-    """Whether a step has used a gradient, or what backward has added to since."""
-    return is_consumed(gradient) or (gradient.consumed == PARTLY and not gradient.storage.zeroed)
-
-
-def is_unseeded(gradient):
-    """Whether a backward of seed 1 is in a gradient."""
-    return gradient.unseeded and not gradient.storage.zeroed
-
-
-def in_one_seed(owner):
-    """The seed of all gradients of a MixedOptimizer's parameters: those of another are brought to
-    it. Warns, once each, of gradients that a step has used, and of those past the loss scale.
-    Raises as `seeds_of` does.
-    """
-    parameters = owner.parameters
-    gradients = [g for p in parameters if (g := p.grad) is not None]
-    seeds = seeds_of(gradients)
-    warn_of_consumed(owner, gradients)
-    if any(g.unseeded for g in gradients):
-        warn_of_bypass(owner, gradients)
-    for p in parameters if len(seeds) > 1 else ():
-        if p.grad is not None and p.grad.seed != seeds[0]:
-            p.grad = successor(p.grad, in_seed(p.grad, seeds[0]), seeds[0])
-    return seeds[0]
-
-
-def warn_of_bypass(owner, gradients):
-    """Say once that backwards were not those of a MixedOptimizer whose seed is not 1."""
-    if math.ldexp(owner.scale, -owner.dial) == 1 or not any(map(is_unseeded, gradients)):
-        return
-    parameters = enumerate(owner.parameters)
-    names = [name_of(p, i) for i, p in parameters if p.grad is not None and is_unseeded(p.grad)]
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    dial = f", with the exponent dial 2^-{owner.dial}," if owner.dial else ""
-    warn_once(
-        "bypass",
-        f"step(): the gradient of {names[0]}{more} was made by loss.backward(), which bypasses the "
-        f"loss scale S = {owner.scale:g}{dial}: gradients too small for their format became 0. "
-        "Write optimizer.backward(loss) instead. (If you multiplied the loss by S yourself, the "
-        "step used gradients that are S times too large.)",
-        owner=owner,
-    )
-
-
-def name_of(p, i):
-    """What a parameter, number i of all, is called."""
-    return getattr(p, "name", None) or f"parameter {i} {p.shape}"
-
-
-def warn_of_consumed(owner, gradients):
-    """Say once that a step of `owner` uses what one before has used. gradients: Tensors."""
-    if any(map(is_partly_consumed, [g for g in gradients if g.consumed is not None])):
-        warn_once(
-            "consumed",
-            "step() used gradients that an earlier step had already used, in whole or in part: "
-            "backward adds to existing gradients. Call zero_grad() after each step, or before "
-            "backward",
-            owner=owner,
-        )
-
-
-def successor(gradient, array, seed=1.0):
-    """The gradient that takes the place of another, with other numbers: as much of it is used."""
-    new = mark_alike(gradient, Tensor(array))
-    new.seed = seed
-    return new
-
-
-def mark_alike(gradient, new):
-    """Let a tensor with numbers of its own be marked as the gradient is; return it."""
-    new.seed, new.unseeded = gradient.seed, is_unseeded(gradient)
-    if is_consumed(gradient):
-        new.consumed = new.storage.version
-    elif is_partly_consumed(gradient):
-        new.consumed = PARTLY
-    return new
-
-
-def in_seed(gradient, seed):
-    """The numbers of a gradient as a backward of this seed makes them: of another in float32."""
-    if gradient.seed is seed or gradient.seed == seed:
-        return gradient.array
-    return multiplied(gradient.array, float(seed) / float(gradient.seed))
-
-
 def clip_factor(norm, max_norm):
     """What gradients of this norm are multiplied by to have at most max_norm."""
     return 1.0 if max_norm == math.inf else min(1.0, max_norm / (norm + 1e-6))
@@ -214,18 +107,6 @@ def clip_factor(norm, max_norm):
 def multiply_gradient(p, factor):
     """Replace p.grad by factor times it, in float32 or wider, as an unscaled gradient."""
     p.grad = successor(p.grad, multiplied(p.grad.array, factor))
-
-
-@compilable
-def multiplied(array, factor):
-    """factor times an array, in float32 or wider."""
-    wide = _wide(array)
-    with np.errstate(all="ignore"):  # Inf and NaN are values here: a step looks for them
-        return wide * wide.dtype.type(factor)
-
-
-def _wide(array):
-    return upcast(array, wider(array.dtype, float32))
 
 
 # ---- norms --------------------------------------------------------------------------------------

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import multiplied
-from minifp.autograd.gradient_sum import added, as_gradient
+from minifp.autograd.gradients import added, as_gradient, multiplied
 from minifp.autograd.loss_seed import UNSEEDED
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of

@@ -13,7 +13,7 @@ from minifp.autograd.backward import (
     unshared,
     without_overflow,
 )
-from minifp.autograd.gradient_sum import as_gradient
+from minifp.autograd.gradients import as_gradient
 from minifp.autograd.loss_seed import seeds_in
 from minifp.autograd.seeds import Chosen
 from minifp.autograd.tape import Tensor

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from minifp.autograd.gradient_clip import multiplied
+from minifp.autograd.gradients import multiplied
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import TapeError
 from minifp.runtime.callers import warn_once

@@ -102,12 +102,10 @@ def _recorded(fn, name, are_weights, defaults):
             parts = name, params, tuple(parents), saved, backward, outputs, precision
             node = Node(*parts, (recorded, tuple(constants), *caller()))
             node.site = site
-        results = tuple(
-            [
-                Tensor(out, False, None if out.base is None else _shared(out, args), node, i)
-                for i, out in enumerate(outputs)
-            ]
-        )
+        results: tuple = ()
+        for i, out in enumerate(outputs):
+            storage = None if out.base is None else _shared(out, args)
+            results += (Tensor(out, False, storage, node, i),)
         if not records:
             results = from_unrounded(name, recorded, args, params, results)
         if not is_plain:

@@ -9,7 +9,7 @@ written into one in place is meant without the loss scale, and converted.
 from collections.abc import Iterable
 from typing import Any
 
-from minifp.autograd.gradient_clip import multiplied
+from minifp.autograd.gradients import multiplied
 from minifp.autograd.seeds import Chosen, Unknown
 from minifp.autograd.tape import Tensor, observers
 from minifp.errors import TapeError

@@ -12,7 +12,7 @@ from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
-from minifp.ops.reduce import as_axis
+from minifp.ops.arguments import as_axis
 from minifp.typing import Ints
 
 

@@ -26,6 +26,7 @@ from minifp.numerics.formats import (
     name_of,
     names,
 )
+from minifp.numerics.gradient_formats import GradientFormats, MeetingFormats
 from minifp.numerics.loss_scale_text import DYNAMIC, checked_loss_scale
 from minifp.numerics.number_format import OPERAND_FORMATS, format_named, not_stored
 from minifp.numerics.operands import (
@@ -168,9 +169,14 @@ class Precision(precision_parts.InParts):
         return steps_of(self.operand_scale)
 
     @cached_property
-    def gradient_formats(self) -> "GradientFormats":
+    def gradient_formats(self) -> GradientFormats:
         """By the dtype of what is stored, and has dimensions, the format of its gradient."""
         return GradientFormats({self.activations, self.weights}, as_dtype(self.gradients))
+
+    @cached_property
+    def meeting_formats(self) -> MeetingFormats:
+        """By the dtype of gradients that meet at one value, the format in which they are summed."""
+        return MeetingFormats(sum_format(self.reduce).whole)
 
     @property
     def autocast_low(self) -> str | None:
@@ -254,19 +260,6 @@ class Precision(precision_parts.InParts):
             changes.append(("operations", written(self.autocast_low)))
         edits = () if self.operations is None else self.operations.edits
         return (*changes, *edits, *((key, written(value)) for key, value in self.products))
-
-
-class GradientFormats(dict):
-    """What a precision stores (activations, weights) has gradients in one format; whatever has
-    another, such as float32 norm parameters, in its own."""
-
-    def __init__(self, stored: set[str], gradients: np.dtype) -> None:
-        self.stored, self.gradients = stored, gradients
-
-    def __missing__(self, dtype: np.dtype) -> np.dtype:
-        dtype = as_dtype(dtype)  # NumPy's, which is found faster than what tensors say
-        self[dtype] = self.gradients if name_of(dtype) in self.stored else dtype
-        return self[dtype]
 
 
 SWITCHES = tuple(f.name for f in fields(Precision) if f.init and f.name not in OF_SOME)

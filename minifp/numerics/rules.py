@@ -165,14 +165,3 @@ def largest_gradient_of(p: Precision) -> float:
     formats = {part.gradients for part in p.assigned}
     formats = formats.union(*(part.autocast_formats for part in p.assigned))
     return min(format_of(name).max for name in formats)
-
-
-def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:
-    """In which format gradients that meet at one value are summed before they are rounded.
-
-    Each is the sum of an operation of its own, so of sums in chunks it is that of the whole.
-    """
-    key = meeting_format, dtype
-    if key not in p.resolved:
-        p.resolved[key] = promote([dtype, sum_format(p.reduce).whole])
-    return p.resolved[key]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import multiplied
+from minifp.autograd.gradients import multiplied
 from minifp.autograd.scaled import is_scaled, warn_of_unscaling, without_scale
 from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded, has_unrounded

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import mark_alike
+from minifp.autograd.gradients import mark_alike
 from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import has_unrounded

@@ -15,12 +15,11 @@ from minifp.autograd.tape import Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, ShapeError
 from minifp.numerics.formats import TYPED, as_dtype, as_native, downcast, is_float, numbers_in
+from minifp.ops.arguments import also_by_name, as_axis
 from minifp.ops.creation import Data, made_of
-from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
 from minifp.ops.pointwise.arithmetic import cast, move
 from minifp.ops.public import DECLARED, OPERATORS, by_numpys_names
-from minifp.ops.reduce import as_axis
 from minifp.ops.whole_numbers import warn_of_whole
 from minifp.runtime.cuda import capturing
 from minifp.runtime.device import DEVICES, as_device, device_of, moved

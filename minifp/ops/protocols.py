@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import mark_alike, successor
+from minifp.autograd.gradients import mark_alike, successor
 from minifp.autograd.tape import Tensor
 from minifp.errors import DeviceError, DTypeError, ShapeError, TapeError
 from minifp.numerics.formats import as_native, is_float

@@ -19,7 +19,7 @@ from minifp.errors import DTypeError
 from minifp.numerics.formats import as_dtype, as_native, is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.dims import as_axes, as_axis  # noqa: F401 (others take it from here)
+from minifp.ops.arguments import as_axes
 from minifp.ops.public import public
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_array

@@ -34,9 +34,10 @@ def divided(x, *, divisor):
 
 @compiled_kernel
 def spread(dy, *, shape, axes, divisor, to):
-    y = divided(dy.reshape(reduced_shape(shape, axes, True)), divisor=divisor, to=to)
-    if y is None or y.shape == shape:
+    y = dy if divisor == 1 and dy.dtype == to[0] else divided(dy, divisor=divisor, to=to)
+    if y is None or (y is not dy and y.shape == shape):
         return y
     out = np.empty(shape, y.dtype)
-    np.copyto(out, y)
+    has_axes = y.ndim in (0, len(shape))  # or needs none
+    np.copyto(out, y if has_axes else y.reshape(reduced_shape(shape, axes, True)))
     return out

@@ -1,8 +1,7 @@
 """The compiled kernel of block.py: gradients that kernels read where they lie."""
 
-from minifp.autograd.gradient_clip_numba import sum_of_squares
 from minifp.optim import block
-from minifp.runtime.cpu.kernels.scattered import Scattered
+from minifp.runtime.cpu.kernels.scattered import Scattered, sum_of_squares
 
 
 class Gradients(block.Gradients):

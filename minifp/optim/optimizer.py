@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import seeds_of, warn_of_consumed
+from minifp.autograd.gradients import seeds_of, warn_of_consumed
 from minifp.autograd.loss_seed import training_begins
 from minifp.autograd.memory import clear_gradients
 from minifp.autograd.tape import Tensor, drop_gradients

@@ -10,8 +10,12 @@ import numpy as np
 from minifp.derive.trace import Formula, signature_of
 from minifp.numerics.dispatch import pointwise
 from minifp.numerics.formats import format_of
-from minifp.runtime.cpu.kernels import updates
+from minifp.runtime.cpu import threads
+from minifp.runtime.cpu.kernels import pool, updates
+from minifp.runtime.cpu.kernels.pointwise import RUN, UNCOUNTED
 from minifp.runtime.cuda.arrays import is_on_device
+
+NANOSECONDS = 1.0  # an element
 
 
 class Update:
@@ -66,10 +70,22 @@ class Update:
             kernel = updates.kernel_for(formula, [w, *states], copy, *how)
             self.kernels.setdefault(key, []).append((formula, kernel))
         arrays = [a for a in (w, *states, copy, compensation) if a is not None]
-        updates.run(kernel, gradients, arrays, (*formula.told(settings), *draw))
+        run(kernel, gradients, arrays, (*formula.told(settings), *draw))
 
     def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
         """New weights and states, in the formats `to`."""
         if is_on_device(args[0]) and type(to) is tuple and len(to) > 1:
             return self.on_device.updated(args, to, settings)
         return self.kernel(*args, to=to, **settings)
+
+
+def run(kernel: Any, gradients: Any, arrays: list, numbers: tuple) -> None:
+    """Update arrays, all (n), with Scattered gradients: weights, states, and a copy or what
+    compensates, if the kernel has one. numbers: of the call, and of random numbers."""
+    n = arrays[0].size
+    rest = (n, gradients.starts, gradients.addresses, *arrays, *numbers)
+    if n * NANOSECONDS > pool.WORTH_A_THREAD and threads.number > 1:
+        chunks, length = pool.spans(n, RUN)
+        pool.POOL.run(kernel, chunks, (length, *rest))
+    elif n:  # a kernel looks for the gradient of its first element
+        kernel(UNCOUNTED, 1, pool.NOTHING, n, *rest)

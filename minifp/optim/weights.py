@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import name_of as numbered
+from minifp.autograd.gradients import name_of as numbered
 from minifp.autograd.storage import overlap
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, PrecisionError

@@ -17,7 +17,7 @@ import numpy as np
 
 import minifp.saving.tensor_file as tensor_file
 from minifp.autograd import loss_seed
-from minifp.autograd.gradient_clip import is_consumed
+from minifp.autograd.gradients import is_consumed
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.numerics.amax_history import Histories

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd import tape
-from minifp.autograd.gradient_clip import name_of
+from minifp.autograd.gradients import name_of
 from minifp.autograd.kept_operands import mapped
 from minifp.autograd.tape import Node, Tensor
 from minifp.lab.memory import arrays_in, buffer

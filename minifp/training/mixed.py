@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from minifp.autograd import loss_seed
 from minifp.autograd.backward import forget, propagate, ran_under_autocast
-from minifp.autograd.gradient_clip import in_one_seed, largest_gradient, multiply_gradient, seeds_of
+from minifp.autograd.gradient_clip import largest_gradient, multiply_gradient
+from minifp.autograd.gradients import in_one_seed, seeds_of
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, TapeError

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import clip_factor, name_of
+from minifp.autograd.gradient_clip import clip_factor
+from minifp.autograd.gradients import name_of
 from minifp.autograd.tape import Tensor
 from minifp.numerics.formats import as_native
 from minifp.optim.block import Gradients

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import name_of
+from minifp.autograd.gradients import name_of
 from minifp.numerics import kernels
 from minifp.optim.block import Block
 from minifp.runtime.cuda import capturing

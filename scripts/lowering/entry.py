@@ -5,6 +5,7 @@ from typing import Any
 from llvmlite import ir
 
 from minifp.runtime.cpu.compile.entries import (
+    CODED,
     DTYPES,
     FIELDS,
     FUNCTIONS,
@@ -44,9 +45,14 @@ def flattened(kind: Any) -> list:
     if isinstance(kind, list):
         return [part for inner in kind for part in flattened(inner)]
     if "[" in kind:
-        axes = int(kind.partition("[")[2][:-1])
+        axes = axes_of(kind)
         return [POINTER, POINTER, I64, I64, POINTER, *[I64] * (2 * axes)]
     return [VALUES[kind]]
+
+
+def axes_of(kind: str) -> int:
+    """How many axes an array has as the kernel takes it: a row has one."""
+    return int(kind.partition("[")[2][:-1] or 1)
 
 
 VALUES = {
@@ -154,14 +160,21 @@ class Entry:
             self.expect_type(x, kind)
 
     def check_array(self, x: Any, format: str, axes: str) -> None:
-        """Go on if an object is an orderly array of a format and so many axes."""
+        """Go on if an object is an orderly array of a format and so many axes, or a row."""
         b = self.builder
         self.expect_type(x, "array")
         dtype, order = self.field(x, "format", POINTER), DTYPES[format].byteorder
         number = b.sext(self.at(dtype, HEADER + NUMBER, I32), I64)
-        self.expect(b.icmp_signed("==", number, self.object(f"{format}[")))
-        self.expect(b.icmp_signed("==", self.at(dtype, HEADER + ORDER, I8), I8(ord(order))))
-        self.expect(b.icmp_signed("==", self.field(x, "axes", I32), I32(int(axes))))
+        fits = b.and_(
+            b.icmp_signed("==", number, self.object(f"{format}[")),
+            b.icmp_signed("==", self.at(dtype, HEADER + ORDER, I8), I8(ord(order))),
+        )
+        if axes:
+            self.expect(b.icmp_signed("==", self.field(x, "axes", I32), I32(int(axes))))
+        elif format in CODED:
+            coded = self.object(f"coded {format}")
+            fits = b.or_(fits, b.icmp_signed("==", b.ptrtoint(dtype, I64), coded))
+        self.expect(fits)
         flags = b.and_(self.field(x, "flags", I32), I32(ORDERLY))
         self.expect(b.icmp_signed("==", flags, I32(ORDERLY)))
 
@@ -200,15 +213,37 @@ class Entry:
 
     def take_array(self, x: Any, format: str, axes: str) -> list:
         """numba's structure of an array: (owner, owner, size, bytes, data, shape, strides)."""
-        b, n = self.builder, int(axes)
+        b, n = self.builder, int(axes or 1)
         null, size = ir.Constant(POINTER, None), I64(1)
         shape, strides = (self.field(x, name, POINTER) for name in ("shape", "strides"))
+        item = I64(DTYPES[format].itemsize)
+        if not axes:
+            size = self.size_of(x, shape)
+            return [null, null, size, item, self.field(x, "data", POINTER), size, item]
         counts = [self.at(shape, 8 * k, I64) for k in range(n)]
         steps = [self.at(strides, 8 * k, I64) for k in range(n)]
         for count in counts:
             size = b.mul(size, count)
-        item = I64(DTYPES[format].itemsize)
         return [null, null, size, item, self.field(x, "data", POINTER), *counts, *steps]
+
+    def size_of(self, x: Any, shape: Any) -> Any:
+        """How many numbers an array of whatever axes has."""
+        b, before = self.builder, self.builder.block
+        head, body, after = (self.function.append_basic_block() for _ in range(3))
+        axes = b.sext(self.field(x, "axes", I32), I64)
+        b.branch(head)
+        b.position_at_end(head)
+        axis, size = b.phi(I64), b.phi(I64)
+        b.cbranch(b.icmp_signed("<", axis, axes), body, after)
+        b.position_at_end(body)
+        counts = b.bitcast(shape, I64.as_pointer())
+        product, following = b.mul(size, b.load(b.gep(counts, [axis]))), b.add(axis, I64(1))
+        b.branch(head)
+        for phi, start, then in ((axis, I64(0), following), (size, I64(1), product)):
+            phi.add_incoming(start, before)
+            phi.add_incoming(then, body)
+        b.position_at_end(after)
+        return size
 
     def counted(self, name: str) -> Any:
         """One more reference to an object of the table."""

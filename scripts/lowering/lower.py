@@ -56,8 +56,8 @@ def numba_type(kind):
     if isinstance(kind, list):
         return types.Tuple([numba_type(inner) for inner in kind])
     if "[" in kind:
-        format, axes = kind[:-1].split("[")
-        return types.Array(getattr(types, format.replace("bool", "boolean")), int(axes), "C")
+        format = kind.partition("[")[0].replace("bool", "boolean")
+        return types.Array(getattr(types, format), entry.axes_of(kind), "C")
     return getattr(types, KINDS.get(kind, kind.removeprefix("numpy.")))
 
 

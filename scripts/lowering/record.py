@@ -9,7 +9,7 @@ import numpy as np
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import models, nn, optim
-from minifp.runtime.cpu.compile import decorators, entries, shipped
+from minifp.runtime.cpu.compile import decorators, shipped
 
 from . import archives
 
@@ -27,7 +27,7 @@ def listen():
     call = decorators.Kernel.__call__
 
     def noted(kernel, *args):
-        note(kernel.path, kernel.py_func.__qualname__, entries.signature(args))
+        note(kernel.path, kernel.py_func.__qualname__, kernel.types_of(args))
         return call(kernel, *args)
 
     decorators.Kernel.__call__ = noted

@@ -11,7 +11,7 @@ from minifp.runtime import cpu
 if not cpu.can_compile():
     pytest.skip("nothing is compiled here", allow_module_level=True)
 
-from minifp.autograd.gradient_sum import GradientSum
+from minifp.autograd.gradients import GradientSum
 from minifp.runtime.cpu.kernels.sums import sum_over
 
 

@@ -204,7 +204,7 @@ def test_a_step_makes_no_temporary_arrays(rule, precision):
 
 def test_no_kernel_looks_for_the_gradient_of_nothing():
     """It would read beyond `starts` until something there is more than 0."""
-    from minifp.runtime.cpu.kernels import updates
+    from minifp.optim import update
     from minifp.runtime.cpu.kernels.scattered import Scattered
 
     nothing = np.ones(0, SINGLE)
@@ -212,7 +212,7 @@ def test_no_kernel_looks_for_the_gradient_of_nothing():
     def kernel(*_):
         pytest.fail("a kernel was called")
 
-    updates.run(kernel, Scattered([nothing, nothing]), [nothing], ())
+    update.run(kernel, Scattered([nothing, nothing]), [nothing], ())
 
 
 def test_numbers_that_change_from_step_to_step_need_no_further_kernel():
@@ -270,7 +270,6 @@ def test_a_compiled_norm_is_the_sum_of_squares_whatever_the_format(sizes, dtype)
     found = gradient_clip.squared_norm(*arrays)
     assert found == pytest.approx(expected, rel=1e-14)
     assert found == gradient_clip.squared_norm(*[a.astype(HALF) for a in arrays])
-    assert gradient_clip.squared_norm(*arrays[:1], *arrays[1:]) == found
 
 
 @pytest.mark.parametrize("dtype", [HALF, SINGLE])
@@ -284,8 +283,7 @@ def test_a_compiled_norm_finds_what_is_not_finite(value, place, dtype):
 
 
 def test_gradients_are_read_wherever_and_however_they_lie():
-    from minifp.autograd.gradient_clip_numba import sum_of_squares
-    from minifp.runtime.cpu.kernels.scattered import CAN_LOOK, Scattered
+    from minifp.runtime.cpu.kernels.scattered import CAN_LOOK, Scattered, sum_of_squares
 
     x = np.random.default_rng(0).normal(size=(40, 50)).astype(SINGLE)
     read_only, odd = x.copy(), np.zeros(x.nbytes + 1, np.uint8)[1:].view(SINGLE)

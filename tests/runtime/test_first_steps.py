@@ -44,10 +44,12 @@ def noted(monkeypatch):
     calls, call = set(), decorators.Kernel.__call__
 
     def note(kernel, *args):
-        calls.add((kernel.path, kernel.py_func.__qualname__, entries.signature(args)))
+        calls.add((kernel.path, kernel.py_func.__qualname__, kernel.types_of(args)))
         return call(kernel, *args)
 
     monkeypatch.setattr(decorators.Kernel, "__call__", note)
+    none = property(lambda kernel: [], lambda *_: None)  # so that every call is noted
+    monkeypatch.setattr(decorators.Kernel, "entries", none, raising=False)
     return calls
 
 

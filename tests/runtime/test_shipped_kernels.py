@@ -76,7 +76,7 @@ def test_the_script_would_write_what_is_there():
 
 
 def entry_of(kernel, *args):
-    return decorators.Kernel(kernel.py_func, kernel.options).resolve(args)
+    return decorators.Kernel(kernel.py_func, kernel.options, kernel.takes_rows).resolve(args)
 
 
 def halves(n=40):
@@ -120,15 +120,15 @@ def test_equal_dtypes_that_are_other_objects_are_taken_and_results_pass_through(
 
 
 @lowered
-def test_bits_are_those_of_numba():
-    kernel = sums.sum_last.kernel
-    x, out = np.random.default_rng(1).standard_normal((7, 3000)).astype("f4"), np.empty(7, "f4")
-    results = []
-    for compute in (kernel, kernel.of_numba):
-        compute(np.zeros(1, np.int64), 1, pool.NOTHING, 7, 3000, 7, 3000, 1.0, x.ravel(), out)
-        results.append(out.tobytes())
-    assert results[0] == results[1]
-    assert kernel.entries and type(kernel.entries[0]) is not type(kernel.of_numba)
+def test_bits_are_those_of_numba_and_an_array_of_any_axes_is_a_row():
+    kernel, wide = sums.sum_last.kernel, np.random.default_rng(1).standard_normal((7, 3000))
+    for x in (wide.astype("f4"), wide.astype("f2")):
+        sizes, outs = (1, pool.NOTHING, 7, 3000, 7, 3000, 1.0), np.zeros((2, 7, 1), x.dtype)
+        entry = entry_of(kernel, np.zeros(1, np.int64), *sizes, x, outs[0])
+        assert entry(np.zeros(1, np.int64), *sizes, x, outs[0]) is None
+        assert entry(np.zeros(1, np.int64), *sizes, x.T, outs[0]) is NotImplemented
+        kernel.of_numba(np.zeros(1, np.int64), *sizes, pool.flat(x), pool.flat(outs[1]))
+        assert outs.any() and outs[0].tobytes() == outs[1].tobytes()
 
 
 @lowered

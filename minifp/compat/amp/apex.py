@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from minifp.autograd import loss_seed
-from minifp.autograd.gradient_clip import is_unseeded, name_of
+from minifp.autograd.gradients import is_unseeded, name_of
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_count, check_flag
 from minifp.compat.amp.apex_levels import (

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd import loss_seed
-from minifp.autograd.gradient_clip import is_unseeded, multiply_gradient, name_of, squared_norm
+from minifp.autograd.gradient_clip import multiply_gradient, squared_norm
+from minifp.autograd.gradients import is_unseeded, name_of
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_flag, check_range
 from minifp.compat.amp.autocasting import check_device, older_by_position

@@ -23,7 +23,7 @@ from minifp.nn.parameter import Buffer
 from minifp.nn.utils.parametrize import like, own_parameter, register_parametrization, unrounded
 from minifp.nn.utils.weight_length import computing
 from minifp.numerics import policy
-from minifp.ops.dims import as_axis
+from minifp.ops.arguments import as_axis
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:

@@ -14,7 +14,7 @@ from minifp.errors import ArgumentError
 from minifp.nn.module import Module
 from minifp.nn.utils.parametrize import like, own_parameter, register_parametrization, unrounded
 from minifp.numerics import policy
-from minifp.ops.dims import as_axis
+from minifp.ops.arguments import as_axis
 
 
 def length(v: Tensor, dim: int | None) -> Tensor:

@@ -23,8 +23,8 @@ from minifp.errors import ArgumentError
 from minifp.numerics.compiled import compilable
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
+from minifp.ops.arguments import is_integer
 from minifp.ops.detection.rois import Regions, as_regions, check_regions_settings
-from minifp.ops.dims import is_integer
 from minifp.ops.public import public
 from minifp.typing import Ints
 

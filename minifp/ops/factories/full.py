@@ -13,9 +13,8 @@ from minifp.autograd.tape import Tensor
 from minifp.autograd.unrounded import begin_unrounded, has_unrounded
 from minifp.checks import LARGEST, check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.ops.arguments import check_room
+from minifp.ops.arguments import also_by_name, as_size, check_room
 from minifp.ops.creation import tensor
-from minifp.ops.dims import also_by_name, as_size
 from minifp.ops.public import public
 from minifp.ops.whole_numbers import warn_of_equal
 from minifp.runtime.device import as_device, device_of, full_on

@@ -13,9 +13,8 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import as_dtype, downcast, is_float, just_below
-from minifp.ops.arguments import check_room
+from minifp.ops.arguments import also_by_name, as_integers, as_size, check_room, is_integer
 from minifp.ops.creation import storage_dtype, tensor
-from minifp.ops.dims import also_by_name, as_integers, as_size, is_integer
 from minifp.ops.elementwise import check_operands, takes_floats
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of

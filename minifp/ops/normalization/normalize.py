@@ -20,9 +20,9 @@ from minifp.checks import check_range
 from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import COMPUTE, GIVEN
-from minifp.ops.arguments import check_tensors
+from minifp.ops.arguments import as_axes, check_tensors
 from minifp.ops.public import public
-from minifp.ops.reduce import as_axes, largest
+from minifp.ops.reduce import largest
 from minifp.typing import Ints
 
 

@@ -13,9 +13,9 @@ from minifp.errors import DTypeError
 from minifp.numerics.formats import as_dtype, is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.arguments import check_tensors
+from minifp.ops.arguments import as_axis, check_tensors
 from minifp.ops.public import public
-from minifp.ops.reduce import as_axis, enter, largest
+from minifp.ops.reduce import enter, largest
 from minifp.runtime.callers import warn_once
 from minifp.typing import DType
 

@@ -16,10 +16,9 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.arguments import check_tensors
+from minifp.ops.arguments import as_axis, check_tensors
 from minifp.ops.elementwise import sum_to, takes_floats
 from minifp.ops.public import public
-from minifp.ops.reduce import as_axis
 from minifp.runtime.device import as_array, full
 
 

@@ -9,7 +9,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import as_native, downcast
-from minifp.ops.dims import as_axis
+from minifp.ops.arguments import as_axis
 from minifp.ops.on_host import on_host
 from minifp.ops.public import public
 from minifp.ops.reductions.min_max import as_int64

@@ -17,7 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.numerics.formats import as_native
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.dims import as_axes, as_axis
+from minifp.ops.arguments import as_axes, as_axis
 from minifp.ops.public import public
 from minifp.ops.reduce import count_of, enter, expand_like, reduced_axes
 from minifp.ops.whole_numbers import limit_of, warn_of_whole

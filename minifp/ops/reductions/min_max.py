@@ -17,7 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.dims import as_axis
+from minifp.ops.arguments import as_axis
 from minifp.ops.elementwise import Binary
 from minifp.ops.pointwise import arithmetic
 from minifp.ops.public import public

@@ -17,11 +17,10 @@ from minifp.errors import ShapeError
 from minifp.numerics.formats import float32, wider
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.arguments import check_tensors
+from minifp.ops.arguments import as_axis, check_tensors
 from minifp.ops.elementwise import pass_to, sum_to
 from minifp.ops.normalization.normalize import check_p, p_norm, p_norm_slope
 from minifp.ops.public import public
-from minifp.ops.reduce import as_axis
 
 
 def _unit(x, axis, eps, sum):

@@ -11,7 +11,7 @@ import numpy as np
 from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
-from minifp.ops.dims import as_axis, is_integer
+from minifp.ops.arguments import as_axis, is_integer
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.ops.reductions.min_max import SELECTIONS, ValuesAndIndices

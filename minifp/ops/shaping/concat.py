@@ -16,7 +16,7 @@ from minifp.checks import check_choice
 from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.formats import downcast, is_float
 from minifp.numerics.rules import promote
-from minifp.ops.dims import as_axis, as_integers, is_integer
+from minifp.ops.arguments import as_axis, as_integers, is_integer
 from minifp.ops.elementwise import pass_to
 from minifp.ops.public import public
 from minifp.ops.shaping.expand import expand

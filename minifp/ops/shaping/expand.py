@@ -10,8 +10,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
-from minifp.ops.arguments import check_room
-from minifp.ops.dims import also_by_name, as_integers
+from minifp.ops.arguments import also_by_name, as_integers, check_room
 from minifp.ops.elementwise import pass_to
 from minifp.ops.public import public
 from minifp.ops.reduce import sum_forward

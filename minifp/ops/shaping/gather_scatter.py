@@ -17,7 +17,7 @@ from minifp.numerics.formats import is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import get_precision
 from minifp.numerics.rules import GIVEN
-from minifp.ops.dims import as_axis
+from minifp.ops.arguments import as_axis
 from minifp.ops.elementwise import as_numbers, pass_to
 from minifp.ops.on_host import on_host
 from minifp.ops.public import public

@@ -8,8 +8,8 @@ from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import DTypeError, ShapeError
+from minifp.ops.arguments import is_integer
 from minifp.ops.creation import tensor
-from minifp.ops.dims import is_integer
 from minifp.ops.factories.full import zeros
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of, sum

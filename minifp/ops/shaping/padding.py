@@ -18,7 +18,7 @@ from minifp.checks import check_choice
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.dims import as_integers
+from minifp.ops.arguments import as_integers
 from minifp.ops.elementwise import as_numbers, check_fits, pass_to
 from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows

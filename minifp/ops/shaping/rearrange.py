@@ -14,7 +14,7 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers, is_integer
+from minifp.ops.arguments import also_by_name, as_axes, as_axis, as_integers, is_integer
 from minifp.ops.elementwise import pass_to
 from minifp.ops.public import public
 from minifp.ops.shaping.shape import permute, reshape

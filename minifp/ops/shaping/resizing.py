@@ -10,8 +10,8 @@ from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, TapeError
+from minifp.ops.arguments import also_by_name, as_size
 from minifp.ops.binding import become, refuse
-from minifp.ops.dims import also_by_name, as_size
 from minifp.ops.public import public
 from minifp.ops.shaping.shape import squeeze, t, transpose, unsqueeze
 from minifp.runtime.device import full

@@ -12,7 +12,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers
+from minifp.ops.arguments import also_by_name, as_axes, as_axis, as_integers
 from minifp.ops.public import public
 from minifp.typing import Ints
 

@@ -14,8 +14,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
-from minifp.ops.arguments import check_room
-from minifp.ops.dims import as_axis
+from minifp.ops.arguments import as_axis, check_room
 from minifp.ops.elementwise import as_numbers, pass_to
 from minifp.ops.public import public
 from minifp.ops.reduce import array_given

@@ -12,8 +12,8 @@ import numpy as np
 from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
+from minifp.ops.arguments import as_axis
 from minifp.ops.creation import Data
-from minifp.ops.dims import as_axis
 from minifp.ops.inspection import clone
 from minifp.ops.public import public
 from minifp.ops.reduce import array_given, array_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import is_consumed, squared_norm
+from minifp.autograd import gradient_clip, gradients
 from minifp.autograd.tape import Tensor
 from minifp.lab.memory import buffer
 from minifp.runtime.callers import line_of_user
@@ -80,8 +80,8 @@ class GradientReadings:
         if seed == 1 or any(word in line.partition(": ")[2] for word in KNOWING):
             return
         if line not in self.by_line:
-            used, norm = is_consumed(gradient), math.sqrt(squared_norm(gradient.array))
-            self.by_line[line] = Reading(by, seed, used, norm)
+            norm = math.sqrt(gradient_clip.squared_norm(gradient.array))
+            self.by_line[line] = Reading(by, seed, gradients.is_consumed(gradient), norm)
         self.by_line[line].leaves[id(leaf)] = leaf
 
     def of(self, leaf: Tensor) -> list[Reading]:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.autograd.gradient_clip import in_seed, squared_norm
-from minifp.autograd.gradient_sum import sum_of
+from minifp.autograd.gradient_clip import squared_norm
+from minifp.autograd.gradients import in_seed, sum_of
 from minifp.autograd.tape import Tensor
 from minifp.numerics.formats import float64, upcast
 from minifp.numerics.policy import get_precision

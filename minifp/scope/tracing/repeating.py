@@ -6,7 +6,7 @@ Nodes are always those of the step itself, also where a copy of its graph is wal
 import inspect
 from typing import Any
 
-from minifp.autograd.gradient_sum import GradientSum
+from minifp.autograd.gradients import GradientSum
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import DeviceError, TapeError
 from minifp.numerics.policy import Precision

@@ -8,7 +8,7 @@ from minifp.autograd.tape import Node
 from minifp.derive.dtypes import name_of
 from minifp.lab.memory import buffer
 from minifp.numerics.formats import is_float
-from minifp.numerics.rules import meeting_format, resolve
+from minifp.numerics.rules import resolve
 from minifp.runtime.device import is_array
 from minifp.scope.tracing.cost import Product, cost_of
 from minifp.scope.tracing.reasons import of_cast, of_operation, of_sum, on_a_gpu, why
@@ -111,7 +111,7 @@ def of_call(visit: Visit, call: Call, reader: str) -> dict[str, Any]:
 def sum_of_gradients(visit: Visit) -> dict[str, Any]:
     """What is told where gradients meet."""
     (total,), gradients = visit.made, visit.given
-    summed_in = meeting_format(gradients[0].dtype, visit.precision)
+    summed_in = visit.precision.meeting_formats[gradients[0].dtype]
     return dict(
         **{"kernel": "", "role": "reduce", "why": of_sum(summed_in, total.dtype, visit.precision)},
         **{"inputs": texts(gradients), "outputs": texts([total])},

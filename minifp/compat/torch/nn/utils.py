@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from minifp.autograd.gradient_clip import is_consumed
+from minifp.autograd.gradients import is_consumed
 from minifp.autograd.tape import Tensor
 from minifp.compat.torch.nothing import say_once
 from minifp.nn import utils

@@ -10,7 +10,7 @@ which rounds once less; `reassoc`, for sums alone, lets them run in vector regis
 
 import os
 import threading
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 
 import numpy as np
@@ -46,12 +46,14 @@ front_end = Later("minifp.runtime.cpu.compile.front_end")
 # ---- marks --------------------------------------------------------------------------------------
 
 
-def compiled(fn=None, *, sums=False):
+def compiled(fn=None, *, sums=False, takes_rows=False):
     """Make `fn` a kernel that is compiled at its first call for arguments of new types.
 
     It runs without the GIL and checks no index. sums: its sums may be added up in any order.
+    takes_rows: every array that it is given, of whatever axes, is to it one row of numbers.
     """
-    return (lambda fn: compiled(fn, sums=sums)) if fn is None else Kernel(fn, options_of(sums))
+    make = partial(Kernel, options=options_of(sums), takes_rows=takes_rows)
+    return make if fn is None else make(fn)
 
 
 def inline(fn=None, *, sums=False, how="never"):
@@ -125,6 +127,13 @@ class _Memory:
         return x if x.flags.writeable else np.asarray(cls(x))
 
 
+def flat(x, order="C"):
+    """An array as one row of numbers in this order, a copy only if they do not lie so: of its
+    codes, where numba does not know its format."""
+    row = x.ravel(order)
+    return row.view(entries.CODES[row.dtype]) if row.dtype in entries.CODES else row
+
+
 class Kernel:
     """A function that is compiled when it is called.
 
@@ -133,8 +142,9 @@ class Kernel:
     another kernel: it is taken for one that may.
     """
 
-    def __init__(self, fn, options):
+    def __init__(self, fn, options, takes_rows=False):
         self.py_func, self.options, self.entries, self.by_types = fn, options, [], {}
+        self.takes_rows = takes_rows
         self.is_numbas = False  # whether none was lowered, whatever the types
         self.path, self.__name__, self.__doc__ = fn.__code__.co_filename, fn.__name__, fn.__doc__
 
@@ -143,12 +153,23 @@ class Kernel:
             result = entry(*args)
             if result is not NotImplemented:
                 return result
-        args = tuple([_Memory.of(a) if type(a) is np.ndarray else a for a in args])
+        args = self.taken(args)
         return self.of_numba(*args) if self.is_numbas else self.resolve(args)(*args)
+
+    def taken(self, args):
+        """The arguments as numba takes them: arrays that may be written to, perhaps as rows."""
+        if self.takes_rows:
+            args = [flat(a) if type(a) is np.ndarray else a for a in args]
+        return tuple([_Memory.of(a) if type(a) is np.ndarray else a for a in args])
+
+    def types_of(self, args):
+        """The types of all arguments, as entries take them."""
+        types = entries.signature(self.taken(args))
+        return types.replace("[1]", "[]") if self.takes_rows else types
 
     def resolve(self, args):
         """What computes these arguments: an entry, now loaded, or numba's kernel."""
-        types = entries.signature(args)
+        types = self.types_of(args)
         with LOCK:
             if types not in self.by_types:
                 entry = self.load(types)
@@ -207,13 +228,13 @@ class Native(Part):
 # ---- kernels from templates ---------------------------------------------------------------------
 
 
-def from_text(text, name, made_for, known, **options):
+def from_text(text, name, made_for, known, takes_rows=False, **options):
     """The function `name` of a text, compiled as if it stood where the function `made_for` does.
 
     numba finds what it has cached by a function's file, line and name, so that a kernel made of a
     template is found again, and one that is a closure is not.
     """
-    return compiled(function_of(text, name, made_for, known), **options)
+    return compiled(function_of(text, name, made_for, known), takes_rows=takes_rows, **options)
 
 
 def function_of(text, name, made_for, known):

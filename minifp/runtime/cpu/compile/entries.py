@@ -7,7 +7,8 @@ table that is passed with every call, so that its code has no addresses in it. (
 is made with that of the kernels: see scripts/lowering/entry.py.)
 
 Types are named as in "float32[2], (int, int), float, numpy.float32, bool, None": arrays, of so many
-axes, are contiguous in C order, aligned and writeable.
+axes, are contiguous in C order, aligned and writeable. "uint16[]" is a row of numbers: an array of
+any axes, as its numbers lie, and one of the format whose codes these are, float16, as well.
 """
 
 import ctypes
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import dtype_of
 from minifp.runtime.cpu.compile.machine import F64, HEADER, I64, POINTER, VOID, has_entries
 
 NUMBER, ORDER = 12, 10  # of dtypes, of which there may be several that are equal
@@ -26,6 +28,13 @@ ERROR = "a compiled kernel failed: its arguments do not fit together"
 
 FORMATS = ("bool", "uint8", "int8", "uint16", "int16", "int32", "int64", "float32", "float64")
 NUMBERS = ("float32", "float64", "int64", "int32")
+# What numba does not know, by the format of its codes, which it does.
+CODED = {
+    "uint16": dtype_of("float16", 2),
+    "int16": dtype_of("bfloat16", 2),
+    "uint8": dtype_of("float8_e4m3fn", 1),
+    "int8": dtype_of("float8_e5m2", 1),
+}
 FUNCTIONS = {  # as of machine.py, in the order in which kernels that are shipped find them
     "PyLong_AsLongLong": (I64, [POINTER]),
     "PyFloat_AsDouble": (F64, [POINTER]),
@@ -42,8 +51,10 @@ CONSTANTS = NotImplemented, None, True, False
 CLASSES = {c.__name__: c for c in (RuntimeError, int, float, tuple)}
 OBJECTS: dict[str, Any] = {f"{x}": x for x in CONSTANTS} | CLASSES | {"array": np.ndarray}
 OBJECTS |= {f"numpy.{name}": getattr(np, name) for name in NUMBERS}
+OBJECTS |= {f"coded {name}": dtype for name, dtype in CODED.items()}
 DTYPES = {name: np.dtype(name) for name in FORMATS}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+CODES = {dtype: DTYPES[name] for name, dtype in CODED.items()}  # as which kernels take an array
 PLACES = {
     name: k for k, name in enumerate((*OBJECTS, *FUNCTIONS, *(f"{n}[" for n in DTYPES), "error"))
 }

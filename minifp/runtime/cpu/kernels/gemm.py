@@ -37,7 +37,7 @@ NOTHING = np.float32(-0.0)  # what can be added to any number and leaves it as i
 STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a packed panel begin
 
 
-@parallel
+@parallel(takes_rows=True)
 def product_blocks(chunk, scratch, a, b, bias, out, ia, ib, steps, sizes, strides):
     """One block of C: the sums over all k, and then the bias, rounded once."""
     M, N, K, mc, nc = sizes
@@ -206,8 +206,8 @@ def product(a, b, dtype, bias=None, out=None):
             np.zeros((*b.shape[:-2], 1, shape[-1]), b.dtype),
         )
         return product(a, b, dtype, bias, y)
-    addends = NO_BIAS[y.dtype] if bias is None else flat(bias)
-    a = reached(a, of_a) if of_a.reach else flat(a, of_a.order)
-    b = reached(b, of_b) if of_b.reach else flat(b, of_b.order)
-    product_blocks(chunks, a, b, addends, flat(y), *places, cost=cost, workspace=workspace)
+    addends = NO_BIAS[y.dtype] if bias is None else bias
+    a = reached(a, of_a) if of_a.reach else a if of_a.order == "C" else a.T
+    b = reached(b, of_b) if of_b.reach else b if of_b.order == "C" else b.T
+    product_blocks(chunks, a, b, addends, y, *places, cost=cost, workspace=workspace)
     return y

@@ -7,21 +7,19 @@ read and made as formats_ir.py says.
 import numpy as np
 from llvmlite import ir
 
-from minifp.derive.dtypes import CODED, name_of
+from minifp.derive.dtypes import name_of
 from minifp.runtime.cpu.compile.decorators import intrinsic, types
+from minifp.runtime.cpu.compile.entries import CODED, CODES
 from minifp.runtime.cpu.compile.machine import F32, I32
 from minifp.runtime.cpu.emit import formats_ir
 from minifp.runtime.cpu.emit.formats_ir import BYTES
 
 # By the dtype of the view: the element that lies in memory, and the ways to float32 and back.
-VIEWED = {
-    "uint16": "float16", "float32": "float32", "bool": "bool", "int16": "bfloat16",
-    "uint8": "float8_e4m3fn", "int8": "float8_e5m2",
-}  # fmt: skip
+VIEWED = {**{codes: name_of(dtype) for codes, dtype in CODED.items()},
+          "float32": "float32", "bool": "bool"}  # fmt: skip
 FORMATS = {kind: formats_ir.FORMATS[name] for kind, name in VIEWED.items()}
 HALF, BITS = np.dtype("float16"), np.dtype("uint16")
-VIEWS = {np.dtype("float16"): np.dtype("uint16"), np.dtype("float32"): np.dtype("float32")}
-VIEWS |= {d: np.dtype(v) for v, name in VIEWED.items() for d in CODED if name_of(d) == name}
+VIEWS = {**CODES, np.dtype("float32"): np.dtype("float32")}
 
 
 # ---- in kernels ---------------------------------------------------------------------------------

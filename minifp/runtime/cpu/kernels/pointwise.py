@@ -159,9 +159,8 @@ def launch(kernel, cost, forms, arrays, places, results, numbers) -> None:
         arrays = [number_of(a) if f == "n" else a for a, f in zip(arrays, forms)]
     if cost > pool.WORTH_A_THREAD and threads.number > 1:
         chunks, length = pool.spans(n, RUN)
-        helpers = min(threads.number, chunks) - 1
         rest = (length, n, places, *arrays, *results, *numbers)
-        pool.POOL.run(kernel, chunks, rest, workspace, helpers)
+        pool.POOL.run(kernel, chunks, rest, workspace)
     else:
         kernel(UNCOUNTED, 1, pool.scratch(workspace), n, n, places, *arrays, *results, *numbers)
 

@@ -18,9 +18,10 @@ import numpy as np
 from llvmlite import ir
 
 from minifp.runtime.cpu import threads
+from minifp.runtime.cpu.compile.decorators import flat as flat  # for those who call kernels
 from minifp.runtime.cpu.compile.decorators import from_text, function_of, inline, intrinsic, types
+from minifp.runtime.cpu.compile.entries import CODES
 from minifp.runtime.cpu.heap import keep_what_is_freed
-from minifp.runtime.cpu.kernels.half import VIEWS
 
 WORTH_A_THREAD = 100_000  # nanoseconds of work; waking a thread and waiting for it takes 40,000
 
@@ -74,8 +75,9 @@ class Pool:
         while True:
             self.calls.get().work()
 
-    def run(self, kernel, chunks, args, workspace, helpers):
-        """The kernel on the caller's thread and on this many workers."""
+    def run(self, kernel, chunks, args, workspace=0):
+        """The kernel on the caller's thread and on as many workers as there are chunks for."""
+        helpers = min(threads.number, chunks) - 1
         if self.started < helpers:
             self.start(helpers)
         shared = np.zeros(2, np.int64)
@@ -168,18 +170,9 @@ def packed(size):
 # ---- arrays ------------------------------------------------------------------------------------
 
 
-CODES = {dtype: codes for dtype, codes in VIEWS.items() if codes != dtype}
-
-
 def view(x):
     """A stored array as kernels take it: its bits, where numba does not know its format."""
     return x.view(CODES[x.dtype]) if x.dtype in CODES else x
-
-
-def flat(x, order="C"):
-    """The same, as one row of numbers in this order: a copy only if they do not lie so."""
-    row = x.ravel(order)
-    return row.view(CODES[row.dtype]) if row.dtype in CODES else row
 
 
 # ---- kernels in chunks --------------------------------------------------------------------------
@@ -209,17 +202,17 @@ def {name}(counter, count, scratch, {args}):
 class Chunked:
     """A kernel `body(chunk, scratch, *args)` that is called for each chunk from 0 to a count.
 
-    scratch: a float32 workspace, the thread's own.
+    scratch: a float32 workspace, the thread's own. takes_rows: see `compiled`.
     """
 
-    def __init__(self, body, made_for=None, **options):
+    def __init__(self, body, made_for=None, takes_rows=False, **options):
         code = body.__code__
         args = ", ".join(code.co_varnames[2 : code.co_argcount])
         inner = inline(body, how="always", **options)
         known = {"take_next": take_next, "body": inner}
         name = f"{body.__name__}_chunks"
         text = TEMPLATE.format(args=args, name=name)
-        self.kernel = from_text(text, name, made_for or body, known, **options)
+        self.kernel = from_text(text, name, made_for or body, known, takes_rows, **options)
         self.__doc__, self.__name__ = body.__doc__, body.__name__
 
     @classmethod
@@ -230,10 +223,12 @@ class Chunked:
     def __call__(self, chunks, *args, cost=0, workspace=0):
         """Do all chunks. cost: nanoseconds on one core, roughly. workspace: float32 numbers."""
         if chunks > 1 and cost > WORTH_A_THREAD and threads.number > 1:
-            helpers = min(threads.number, chunks) - 1
-            POOL.run(self.kernel, chunks, args, workspace, helpers)
+            POOL.run(self.kernel, chunks, args, workspace)
         else:
             counter, array = at_hand(workspace)
+            for entry in self.kernel.entries:  # of which the first mostly takes these arguments
+                if entry(counter, chunks, array, *args) is not NotImplemented:
+                    return
             self.kernel(counter, chunks, array, *args)
 
 

@@ -236,8 +236,7 @@ class Plan:
         parts = np.empty(self.parts) if self.parts else pool.NOTHING
         rest = (*self.numbers_of_chunks, parts, *arrays, *results, *self.numbers)
         if self.is_large and threads.number > 1:
-            helpers = min(threads.number, self.chunks) - 1
-            pool.POOL.run(self.kernel, self.chunks, rest, self.workspace, helpers)
+            pool.POOL.run(self.kernel, self.chunks, rest, self.workspace)
         elif self.is_small:
             self.kernel(UNCOUNTED, 1, pool.NOTHING, *rest)
         else:

@@ -66,7 +66,7 @@ def squares_of_run(x, start, n, centre):
     return total
 
 
-@parallel
+@parallel(takes_rows=True)
 def sum_last(chunk, scratch, per, deep, A, K, factor, x, out):
     """out[a, k // deep] = factor times the sum of `deep` numbers of x[a]."""
     down = (K + deep - 1) // deep
@@ -94,7 +94,7 @@ def add_rows(x, at, step, rows, width, sums):
             sums[j] += load(x, at + n * step + j)
 
 
-@parallel
+@parallel(takes_rows=True)
 def sum_middle(chunk, scratch, per, deep, width, A, K, B, factor, x, out):
     """out[a, k // deep, b] = factor times the sum of `deep` rows of x[a], for `width` of the b.
 
@@ -137,7 +137,7 @@ def _summed(x, step, factor, dtype):
     """The sums of a step, flat, each times a factor."""
     kernel, chunks, sizes, sums, cost, workspace = step
     out = (np.empty if chunks else np.zeros)(sums, dtype)
-    kernel(chunks, *sizes, factor, flat(x), flat(out), cost=cost, workspace=workspace)
+    kernel(chunks, *sizes, factor, x, out, cost=cost, workspace=workspace)
     return out
 
 

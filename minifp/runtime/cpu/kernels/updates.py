@@ -5,22 +5,16 @@ The loop goes over weights in the order in which they lie, and reads each gradie
 
 from typing import Any
 
-import numpy as np
-
 from minifp.derive.dtypes import name_of
 from minifp.derive.graph import Node
 from minifp.derive.llvm import emitter_of
 from minifp.derive.trace import Formula
-from minifp.runtime.cpu import threads
 from minifp.runtime.cpu.compile.machine import I64, kernel_of
 from minifp.runtime.cpu.emit.formats_ir import BYTES, FORMATS
 from minifp.runtime.cpu.emit.loops import CHUNKED, Code, new_module
 from minifp.runtime.cpu.emit.random_ir import stochastic_code, word_of
-from minifp.runtime.cpu.kernels import pool
-from minifp.runtime.cpu.kernels.scattered import Scattered, parts_of
+from minifp.runtime.cpu.kernels.scattered import parts_of
 
-RUN = 8192  # elements that are worth a chunk
-NANOSECONDS = 1.0  # an element
 GRADIENT = 1  # its place among a rule's arguments, of which the others are its results in order
 DRAW = ("k0", "k1", "step", "first")  # what random numbers are drawn from
 NAME = "update"  # of all kernels, so that those of one formula share code
@@ -110,19 +104,3 @@ def kernel_for(
     copied = None if copy is None else name_of(copy.dtype)
     text = update_text(formula, dtypes, copied, is_compensated, stochastic)
     return kernel_of(NAME, text, formula.name)
-
-
-def run(kernel: Any, gradients: Scattered, arrays: list, numbers: tuple) -> None:
-    """Update arrays, all (n): weights, states, and a copy or what compensates, if the kernel has
-    one. numbers: of the call, and of random numbers."""
-    n = arrays[0].size
-    rest = (n, gradients.starts, gradients.addresses, *arrays, *numbers)
-    if n * NANOSECONDS > pool.WORTH_A_THREAD and threads.number > 1:
-        chunks, length = pool.spans(n, RUN)
-        helpers = min(threads.number, chunks) - 1
-        pool.POOL.run(kernel, chunks, (length, *rest), 0, helpers)
-    elif n:  # a kernel looks for the gradient of its first element
-        kernel(UNCOUNTED, 1, pool.NOTHING, n, *rest)
-
-
-UNCOUNTED = np.zeros(1, np.int64)  # of a kernel of one chunk, which counts none
