@@ -57,9 +57,8 @@ class BytePairs:
     def _add(self, pair):
         pair = tuple(pair)
         there = len(self.parts)
-        if len(pair) != 2 or not all(
-            isinstance(c, (int, np.integer)) and FIRST <= c < there for c in pair
-        ):
+        are_codes = all(isinstance(c, (int, np.integer)) and FIRST <= c < there for c in pair)
+        if len(pair) != 2 or not are_codes:
             raise ArgumentError(
                 f"BytePairs: merge {len(self.merges)} is {pair!r}: expected two codes from {FIRST} "
                 f"to {there - 1}"

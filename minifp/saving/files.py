@@ -48,9 +48,8 @@ def as_path(path) -> Path:
     for name in Path(text).parts:
         length = len(name) if os.name == "nt" else len(os.fsencode(name))
         if length > LONGEST:
-            raise ArgumentError(
-                f"{name[:40]}... is a name of {length} bytes: expected at most {LONGEST}"
-            )
+            limit = f"expected at most {LONGEST}"
+            raise ArgumentError(f"{name[:40]}... is a name of {length} bytes: {limit}")
     try:
         return Path(text).expanduser()
     except RuntimeError:

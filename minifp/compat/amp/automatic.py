@@ -277,9 +277,8 @@ def start_from_environment() -> None:
             + " or 0"
         )
     if os.environ.get("MINIFP_PRECISION"):
-        raise PrecisionError(
-            f"environment variables {name} and MINIFP_PRECISION: expected one of them"
-        )
+        names = f"environment variables {name} and MINIFP_PRECISION"
+        raise PrecisionError(f"{names}: expected one of them")
     _values, _started = values, start(MODES[name][value])
 
 

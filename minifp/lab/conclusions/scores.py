@@ -111,9 +111,8 @@ def loss_margin(comparison) -> tuple[float | None, str]:
     parts = []
     if measured.apart is not None:
         step = f"{task.margin:g} {task.difference_unit}".rstrip()
-        parts.append(
-            f"{measured.apart:.2g} than where its {task.metric_name} was last {step} worse"
-        )
+        where = f"where its {task.metric_name} was last {step} worse"
+        parts.append(f"{measured.apart:.2g} than {where}")
     if measured.half is not None:
         parts.append(f"{measured.half:.2g} than at half of the steps, of which a tenth counts")
     lower = f": at its end {base}'s {TEST_LOSS} is lower by {', and by '.join(parts)}"

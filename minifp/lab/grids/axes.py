@@ -88,9 +88,8 @@ def check_axes(task: Task, precisions: list[str], axes: Mapping[str, list]) -> d
     for name, values in axes.items():
         kinds = [place_of(name, value, task) for value in values]
         if len(set(kinds)) > 1:
-            raise ArgumentError(
-                f"{name}={','.join(map(told, values))}: expected values of one kind"
-            )
+            texts = ",".join(map(told, values))
+            raise ArgumentError(f"{name}={texts}: expected values of one kind")
         places[name] = kinds[0]
         for value in values:
             if kinds[0] == PRECISION:

@@ -68,9 +68,8 @@ def curves(sweep, name: str) -> Group:
     arms = [Arm(*pair) for pair in zip(labels, drawing.STYLES)]
     how = line_charts.seeds_of(sweep.comparisons[0])
     names: dict = {"x": name, "places": values, "title": grid.task.name, "name": panel.name}
-    return Group(
-        [panel] if lines else [], arms, baseline=labels[0] if labels else "", **how, **names
-    )
+    baseline, panels = labels[0] if labels else "", [panel] if lines else []
+    return Group(panels, arms, baseline=baseline, **how, **names)
 
 
 def arms_of(grid, cell):

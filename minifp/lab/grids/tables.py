@@ -60,9 +60,8 @@ def lines(sweep) -> list[list[str]]:
     task, rows = sweep.comparisons[0].task, []
     places, own = words.decimals(task.margin), metric_places(task)
     for point in sweep.points:
-        settings = [
-            told(v) if v is not None else "" for v in map(point.settings.get, sweep.grid.axes)
-        ]
+        values = map(point.settings.get, sweep.grid.axes)
+        settings = ["" if value is None else told(value) for value in values]
         mean = words.fixed(point.mean, own) if point.mean is not None else "-"
         spread = f" ± {words.fixed(point.sd, own)}" if point.sd is not None else ""
         difference = words.signed(point.difference, places) if point.difference is not None else ""

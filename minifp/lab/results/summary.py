@@ -85,7 +85,6 @@ def read(folder) -> dict:
     except DataError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"{path} holds no comparison of this version: {shorten(repr(error), 160)}"
-        ) from error
+        reason = shorten(repr(error), 160)
+        raise DataError(f"{path} holds no comparison of this version: {reason}") from error
     return fields

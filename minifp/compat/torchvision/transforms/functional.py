@@ -231,9 +231,7 @@ def colour(fill: Any, img: Any) -> Any:
     bands = len(img.getbands())
     each = [0 if fill is None else fill] if not isinstance(fill, Sequence) else [*fill]
     if len(each) not in (1, bands):
-        raise ArgumentError(
-            f"fill={fill!r}: expected one number, or {bands}, as the picture has bands"
-        )
+        raise ArgumentError(f"fill={fill!r}: expected a number, or {bands}, one for each band")
     numbers = tuple(n if img.mode == "F" else int(n) for n in each * (bands // len(each)))
     return numbers if bands > 1 else numbers[0]
 
