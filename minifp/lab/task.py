@@ -39,9 +39,8 @@ class EarlyStopping:
         """Whether a run with these values of its metric, in their order, is to end."""
         best, since = None, 0
         for value in values:
-            better = value is not None and (
-                best is None or (value - best if goal == "max" else best - value) > self.least
-            )
+            sign = 1 if goal == "max" else -1
+            better = value is not None and (best is None or sign * (value - best) > self.least)
             best, since = (value, 0) if better else (best, since + 1)
         return since >= self.patience
 

@@ -98,9 +98,8 @@ def choice(label: str, kind: str, buttons: list) -> Markup:
 
 def box(name: str, label: str) -> Markup:
     """Something to tick."""
-    return Markup(
-        '<label><input type="checkbox" class="charts-{}" autocomplete="off"> {}</label>\n'
-    ).format(name, label)
+    field = Markup('<input type="checkbox" class="charts-{}" autocomplete="off">').format(name)
+    return Markup("<label>{} {}</label>\n").format(field, label)
 
 
 def panel_html(panel: Panel, group: Group, prefix: str) -> Markup:

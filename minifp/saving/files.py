@@ -293,9 +293,8 @@ def _refusals(path):
     except MinifpError:
         raise
     except (FileExistsError, NotADirectoryError):
-        raise ArgumentError(
-            f"{path} cannot be written: {path.parent} is, or is in, a file: expected a folder"
-        ) from None
+        reason = f"{path.parent} is, or is in, a file: expected a folder"
+        raise ArgumentError(f"{path} cannot be written: {reason}") from None
     except OSError as error:
         hint = HINTS.get(error.errno, "try again, or give another path")
         refusal = FileError(

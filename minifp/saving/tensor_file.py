@@ -110,9 +110,8 @@ def _read(content):
         if content and (kind := kind_of(content)):
             hint = ", which model.load_state_dict takes" * kind.endswith("dict(np.load(path))")
             raise CheckpointError(f"this is {kind}{hint}") from None
-        raise CheckpointError(
-            f"truncated, damaged, or no safetensors file ({len(content)} bytes): {error}"
-        ) from None
+        reason = f"truncated, damaged, or no safetensors file ({len(content)} bytes)"
+        raise CheckpointError(f"{reason}: {error}") from None
     if not is_ours:
         return tensors, None
     _check_version(metadata.get("minifp.version"))

@@ -295,9 +295,8 @@ def as_loss_scale(scale: Any) -> StaticLossScale:
 def _positive(name, value):
     number = _number(value)
     if not SMALLEST <= number <= LARGEST:
-        raise PrecisionError(
-            f"{name}={shown(value)}: expected a positive finite number, {SMALLEST:g} to {LARGEST:g}"
-        )
+        expected = f"a positive finite number, {SMALLEST:g} to {LARGEST:g}"
+        raise PrecisionError(f"{name}={shown(value)}: expected {expected}")
     return number
 
 

@@ -102,9 +102,8 @@ def as_factors(names: Iterable[str] | str, base: policy.Precision) -> list[Facto
             raise ArgumentError(f"{switch} appears twice: expected each technique once")
         factors.append(factor)
     if not 1 <= len(factors) <= MOST:
-        raise ArgumentError(
-            f"{len(factors)} techniques make {2 ** len(factors)} combinations: expected 1 to {MOST}"
-        )
+        number = f"{len(factors)} techniques make {2 ** len(factors)} combinations"
+        raise ArgumentError(f"{number}: expected 1 to {MOST}")
     return factors
 
 

@@ -118,9 +118,8 @@ def spec_of(path: Path, told_by_file: dict, ours: bool) -> tuple:
         why = f"its task {name!r} was created in a program, and has no name to find it by"
     else:
         why = "it holds weights, but does not name their task"
-    raise CheckpointError(
-        f"checkpoint {str(path)!r}: {why}: name it, as with --task lenet or --task FILE.py:NAME"
-    )
+    hint = "name it, as with --task lenet or --task FILE.py:NAME"
+    raise CheckpointError(f"checkpoint {str(path)!r}: {why}: {hint}")
 
 
 def changes(path: Path, settings: dict, task: Task, test_set: Any) -> list[str]:

@@ -213,9 +213,8 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     mode = PADDING.get(padding_mode)
     if padding_mode not in PADDING or (mode is None and not is_picture(img)):
         modes = ", ".join(m for m, own in PADDING.items() if own or is_picture(img))
-        raise ArgumentError(
-            f"pad: padding_mode={padding_mode!r} of a {type(img).__name__}: expected one of {modes}"
-        )
+        kind = f"padding_mode={padding_mode!r} of a {type(img).__name__}"
+        raise ArgumentError(f"pad: {kind}: expected one of {modes}")
     if not is_picture(img):
         return padded(img, (left, right, top, bottom), str(mode), fill or None)
     if mode == "constant":
