@@ -84,8 +84,8 @@ def settings(task, data) -> dict:
         "minifp": installed("minifp"),
         "task": task.name,
         "task file": task.source,
-        "training data": told(data[0], task.collate),
-        "test data": told(data[1], task.collate),
+        "training data": data_text(data[0], task.collate),
+        "test data": data_text(data[1], task.collate),
         "model": shapes(state.models),
         "optimizer": "; ".join(optimizers),
         "loss": name_of(task.loss),
@@ -154,7 +154,7 @@ def described(optimizer) -> str:
     return f"{type(optimizer).__name__}({'; '.join(groups)})"
 
 
-def told(dataset, collate=None) -> str:
+def data_text(dataset, collate=None) -> str:
     """A data set's name, length and hash."""
     name = getattr(dataset, "name", type(dataset).__name__)
     digest = fingerprint(dataset, by_item=collate is not None)

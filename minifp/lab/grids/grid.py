@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.lab.changes import PRECISION, changed, is_plain, switched, told
+from minifp.lab.changes import PRECISION, as_text, changed, is_plain, switched
 from minifp.lab.grids.axes import check_axes, values_of
 from minifp.lab.settings import adjusted, canonical, seed_list
 from minifp.lab.task import Task
@@ -42,7 +42,7 @@ class Cell:
     @property
     def name(self) -> str:
         """Its folder's name, such as "lr=0.001,batch_size=32"."""
-        return ",".join(f"{k}={told(v)}" for k, v in self.settings.items()) or ONLY
+        return ",".join(f"{k}={as_text(v)}" for k, v in self.settings.items()) or ONLY
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from minifp.data import Subset
 from minifp.errors import ArgumentError, CheckpointError
 from minifp.lab.results.origin import seen_from_here
 from minifp.lab.resume import checked_extra
-from minifp.lab.settings import check_data, told
+from minifp.lab.settings import check_data, data_text
 from minifp.lab.task import Task
 from minifp.lab.tasks import is_own, load_task
 from minifp.saving import files, tensor_file
@@ -137,7 +137,7 @@ def changes(path: Path, settings: dict, task: Task, test_set: Any) -> list[str]:
     now = {
         "minifp": installed("minifp"),
         "task file": task.source,
-        "test data": told(test_set, task.collate),
+        "test data": data_text(test_set, task.collate),
     }
     return [
         f"{what} was {settings[key]!r} when it was trained, and is {now[key]!r} now"
