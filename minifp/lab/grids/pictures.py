@@ -45,9 +45,8 @@ def curves(sweep, name: str) -> Group:
     metrics: dict[tuple, dict[int, float]] = {}
     for cell, comparison in zip(grid.cells(), sweep.comparisons):
         for arm, precision, settings in arms_of(grid, cell):
-            where = (
-                [values.index(as_text(settings[name]))] if name in settings else range(len(values))
-            )
+            known = [values.index(as_text(settings[name]))] if name in settings else None
+            where = known or range(len(values))
             for run in comparison.runs_of(arm):
                 key = label_of(grid, precision, settings, {name}), run.seed
                 metric = run.metric if ended(run) else math.nan
