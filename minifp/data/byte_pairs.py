@@ -57,9 +57,8 @@ class BytePairs:
     def _add(self, pair):
         pair = tuple(pair)
         there = len(self.parts)
-        if len(pair) != 2 or not all(
-            isinstance(c, (int, np.integer)) and FIRST <= c < there for c in pair
-        ):
+        are_codes = all(isinstance(c, (int, np.integer)) and FIRST <= c < there for c in pair)
+        if len(pair) != 2 or not are_codes:
             raise ArgumentError(
                 f"BytePairs: merge {len(self.merges)} is {pair!r}: expected two codes from {FIRST} "
                 f"to {there - 1}"
@@ -136,9 +135,8 @@ class BytePairs:
                 raise ValueError(f"its form is {vocabulary['form']!r}")
             return cls(vocabulary["merges"])
         except (ArgumentError, KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                f"BytePairs.from_json: expected the text that to_json() returned: {error}"
-            ) from error
+            expected = "expected the text that to_json() returned"
+            raise DataError(f"BytePairs.from_json: {expected}: {error}") from error
 
     def __repr__(self):
         return f"BytePairs({len(self)} codes)"
@@ -147,9 +145,8 @@ class BytePairs:
 def _texts(texts) -> Iterator[str]:
     """The texts. Raises DataError where one is none."""
     if isinstance(texts, str):
-        raise DataError(
-            "BytePairs.train: got one string, expected a list of strings: BytePairs.train([text])"
-        )
+        hint = "expected a list of strings: BytePairs.train([text])"
+        raise DataError(f"BytePairs.train: got one string, {hint}")
     for text in texts:
         if not isinstance(text, str):
             raise DataError(f"BytePairs.train: a {type(text).__name__} among the texts")

@@ -71,9 +71,8 @@ class TensorDataset(Dataset):
         self.name, self.classes = name, classes
         for i, a in enumerate(self.held):
             if a.dtype.kind not in "fiub":
-                raise DTypeError(
-                    f"TensorDataset: array {i} must hold numbers or booleans, not {a.dtype}"
-                )
+                kind = f"array {i} must hold numbers or booleans, not {a.dtype}"
+                raise DTypeError(f"TensorDataset: {kind}")
         lengths = [a.shape[0] if a.ndim else None for a in self.held]
         if None in lengths or len(set(lengths)) != 1:
             raise ShapeError(

@@ -17,6 +17,7 @@ import numpy as np
 
 from minifp.errors import DataError
 
+DAMAGED = "It is damaged or cut off: download it again."
 LARGEST = 2**28  # bytes of a file whose size nobody has said
 IDX_BYTES = 0x08  # the third byte of an IDX file: its numbers are unsigned bytes
 NAMED = {"fashion-mnist"}  # its files are called as another's: only a folder of this name has them
@@ -115,9 +116,7 @@ def read(path: Path, at_most: int) -> bytes:
         with opened(path, "rb") as file:
             return file.read(at_most + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(
-            f"{path} cannot be read: {error}. It is damaged or cut off: download it again."
-        ) from error
+        raise DataError(f"{path} cannot be read: {error}. {DAMAGED}") from error
 
 
 def read_idx(path: Path, shape) -> np.ndarray:

@@ -54,9 +54,8 @@ def spoken_digits(*, held_out: str | None = None) -> tuple[Utterances, Utterance
     rows = sorted((int(m[1]), m[2], int(m[3]), m[0]) for m in matches)
     speakers = sorted({speaker for _, speaker, _, _ in rows})
     if held_out is not None and held_out not in speakers:
-        raise ArgumentError(
-            f"spoken_digits: held_out={held_out!r}: expected one of {', '.join(speakers)}"
-        )
+        expected = f"expected one of {', '.join(speakers)}"
+        raise ArgumentError(f"spoken_digits: held_out={held_out!r}: {expected}")
     parts: dict[str, list] = {"train": [], "test": []}
     for row in rows:
         _, speaker, index, _ = row

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.checks import check_count
 from minifp.data.batches import Batches
 from minifp.data.dataset import AnyDataset, as_dataset, is_stream, name_of, rows, take, takes_arrays
 from minifp.data.items import alone, collated, listed
@@ -157,16 +158,17 @@ class DataLoader(Generic[Batch]):
                 f"fp.data.transforms, got {transform!r}"
             )
         if collate_fn is not None and not callable(collate_fn):
-            raise ArgumentError(
-                f"DataLoader: collate_fn must be a function of a list of items, got {collate_fn!r}"
-            )
-        self.batch_size = None if batch_size is None else _at_least(1, "batch_size", batch_size)
+            expected = "must be a function of a list of items"
+            raise ArgumentError(f"DataLoader: collate_fn {expected}, got {collate_fn!r}")
+        if batch_size is not None:
+            batch_size = check_count("DataLoader: batch_size", batch_size)
+        self.batch_size = batch_size
         self._at_once, self._collate = self.batch_size or 1, collate_fn
         if batch_size is None:
             if drop_last:
                 raise ArgumentError("DataLoader: drop_last with batch_size=None: there is no batch")
             self._collate = partial(alone, collate_fn)
-        self.prefetch = _at_least(0, "prefetch", prefetch)
+        self.prefetch = check_count("DataLoader: prefetch", prefetch, least=0)
         self.shuffle, self.drop_last = bool(shuffle), bool(drop_last)
         self.sampler, self.collate_fn, self.transform = sampler, collate_fn, transform
         self.inputs = _as_fields(inputs)
@@ -365,9 +367,8 @@ class DataLoader(Generic[Batch]):
             number, position, size = map(operator.index, operator.itemgetter(*COUNTS)(state))
             seed = random.Streams(state["seed"]).seed if position else None
         except (ArgumentError, IndexError, KeyError, TypeError) as error:
-            raise ArgumentError(
-                f"DataLoader.load_state_dict: expected what state_dict() returned, got {state!r}"
-            ) from error
+            expected = f"expected what state_dict() returned, got {state!r}"
+            raise ArgumentError(f"DataLoader.load_state_dict: {expected}") from error
         reaches = size if self._stream is self._batched is None else position
         if size != self._size() or number < 0 or not 0 <= position <= reaches:
             raise ArgumentError(
@@ -418,11 +419,3 @@ def _as_fields(inputs):
             f"or the keys if it is a dict, got {inputs!r}"
         )
     return fields
-
-
-def _at_least(least, name, value):
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-        raise ArgumentError(
-            f"DataLoader: {name} must be an integer of at least {least}, got {value!r}"
-        )
-    return operator.index(value)

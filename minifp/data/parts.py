@@ -62,9 +62,8 @@ class ConcatDataset(Dataset):
 
     def __init__(self, datasets: Sequence[AnyDataset]) -> None:
         if not isinstance(datasets, (list, tuple)) or not datasets:
-            raise ArgumentError(
-                f"ConcatDataset: expected a list of one or more data sets, got {datasets!r}"
-            )
+            expected = "expected a list of one or more data sets"
+            raise ArgumentError(f"ConcatDataset: {expected}, got {datasets!r}")
         self.datasets = [as_dataset("ConcatDataset", dataset) for dataset in datasets]
         self.ends = np.cumsum([len(dataset) for dataset in self.datasets])
         at_once = [d for d in self.datasets if len(d) and takes_arrays(d)]

@@ -41,9 +41,7 @@ class SentencePairs(Dataset):
             )
         for text in (*self.sources, *self.targets):
             if not isinstance(text, str):
-                raise DataError(
-                    f"data set {name!r}: {text!r} among the sentences, which is not a sentence"
-                )
+                raise DataError(f"data set {name!r}: {text!r} among the sentences, which is none")
 
     def __len__(self) -> int:
         return len(self.sources)

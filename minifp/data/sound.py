@@ -40,9 +40,8 @@ def read_wav(file: str | os.PathLike | bytes) -> tuple[np.ndarray, int]:
     except (KeyError, struct.error) as error:
         return by_soundfile(name, content, f"it ends too soon, or is no WAV file ({error})")
     if width not in WIDTHS.get(form, ()) or not channels:
-        return by_soundfile(
-            name, content, f"it is a WAV file of format {form} with {8 * width} bits"
-        )
+        reason = f"it is a WAV file of format {form} with {8 * width} bits"
+        return by_soundfile(name, content, reason)
     is_whole = len(data) % (channels * width) == 0 or not chunks[b"size"]
     if not is_whole or len(data) < chunks[b"size"]:
         raise DataError(

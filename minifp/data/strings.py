@@ -56,10 +56,8 @@ def digit_strings(
         spoken.append(np.concatenate(parts[:-1]))
         labels.append(np.array(digits) + 1)
         names.append(name)
-    name = f"{count} strings of {recordings.name}"
-    return Utterances(
-        spoken, labels, name=name, alphabet=DIGITS, rate=recordings.rate, speakers=names
-    )
+    name, rate = f"{count} strings of {recordings.name}", recordings.rate
+    return Utterances(spoken, labels, name=name, alphabet=DIGITS, rate=rate, speakers=names)
 
 
 def spoken_digit_strings(

@@ -119,9 +119,8 @@ def fingerprint_of_items(dataset: Any) -> str:
         for where, leaf in leaves(dataset[i]):
             array = unwrapped(leaf) if isinstance(leaf, Tensor) else np.asarray(leaf)
             if array.dtype.kind == "O":
-                raise DataError(
-                    f"item {i}{where} is a {type(leaf).__name__}, expected arrays, numbers or texts"
-                )
+                kind = type(leaf).__name__
+                raise DataError(f"item {i}{where} is a {kind}, expected arrays, numbers or texts")
             total.update(f"{where}{array.dtype.kind}{array.dtype.itemsize}{array.shape} ".encode())
             total.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
     return total.hexdigest()

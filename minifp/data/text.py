@@ -31,9 +31,8 @@ def checked_codes(asked: str, codes: Data, count: int) -> list[int]:
     if array.size and array.dtype.kind not in "iu":
         raise ArgumentError(f"{asked}: codes of {array.dtype}, expected integers")
     if array.size and not 0 <= array.min() <= array.max() < count:
-        raise ArgumentError(
-            f"{asked}: codes from {array.min()} to {array.max()}, expected 0 to {count - 1}"
-        )
+        codes = f"codes from {array.min()} to {array.max()}"
+        raise ArgumentError(f"{asked}: {codes}, expected 0 to {count - 1}")
     return array.tolist()
 
 

@@ -90,9 +90,7 @@ def text_of(labels: Data, alphabet: str | None) -> str:
     """What a sequence of labels says; blanks say nothing. Raises ArgumentError where one has no
     character."""
     if alphabet is None:
-        raise ArgumentError(
-            "text: turning labels into characters needs an alphabet: give alphabet="
-        )
+        raise ArgumentError("text: turning labels to characters needs an alphabet: give alphabet=")
     codes = [int(c) for c in np.asarray(labels).reshape(-1)]
     wrong = [c for c in codes if not 0 <= c <= len(alphabet)]
     if wrong:
@@ -151,9 +149,8 @@ def checked_labels(labels, alphabet):
         items = [np.asarray(one) for one in labels]
     except (TypeError, ValueError) as error:
         what = f"a {type(labels).__name__} whose items are no arrays ({error})"
-        raise DTypeError(
-            f"Utterances: labels are {what}: expected integers for each input"
-        ) from None
+        expected = "expected integers for each input"
+        raise DTypeError(f"Utterances: labels are {what}: {expected}") from None
     for i, one in enumerate(items):
         if one.dtype.kind not in "iu" and one.size:
             raise DTypeError(f"Utterances: labels {i} are of {one.dtype}: expected integers")

@@ -23,9 +23,7 @@ class Picture:
     def __post_init__(self):
         pixels = as_array(self.pixels)
         if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] != 3):
-            raise ArgumentError(
-                f"Picture: pixels of shape {pixels.shape}, expected (H, W) or (H, W, 3)"
-            )
+            raise ArgumentError(f"Picture: pixels {pixels.shape}, expected (H, W) or (H, W, 3)")
         if is_float(pixels.dtype):
             pixels = np.nan_to_num(pixels.astype(np.float32)).clip(0, 1) * 255 + 0.5
         object.__setattr__(self, "pixels", pixels.clip(0, 255).astype(np.uint8))
@@ -42,9 +40,8 @@ class Audio:
     def __post_init__(self):
         samples = as_array(self.samples)
         if samples.ndim != 1 or not is_float(samples.dtype):
-            raise ArgumentError(
-                f"Audio: samples are {samples.dtype}{list(samples.shape)}, expected floats (n)"
-            )
+            kind = f"{samples.dtype}{list(samples.shape)}"
+            raise ArgumentError(f"Audio: samples are {kind}, expected floats (n)")
         whole = np.nan_to_num(samples.astype(np.float32)).clip(-1, 1) * 32767
         object.__setattr__(self, "samples", whole.round().astype("<i2"))
 

@@ -58,7 +58,7 @@ def place_of(name: str, value: Any, task: Task) -> str:
         return OPTIMIZER
     known = [*settings, *FIELDS, *SWITCHES]
     near = " or ".join(nearest(name, known)) or ", ".join(dict.fromkeys(known))
-    raise ArgumentError(f"{name}={told(value)}: unknown setting: expected {near}")
+    raise ArgumentError(f"{name}={as_text(value)}: unknown setting: expected {near}")
 
 
 def optimizer_settings(task: Task) -> dict[str, Any]:
@@ -102,12 +102,12 @@ def with_setting(task: Task, name: str, value: Any) -> Task:
     if isinstance(before, (tuple, list)):
         kinds, value = (tuple,), tuple(value) if isinstance(value, list) else value
     if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(before, bool):
-        raise ArgumentError(f"{name}={told(value)}: expected such as {name}={told(before)}")
+        raise ArgumentError(f"{name}={as_text(value)}: expected such as {name}={as_text(before)}")
     changed_task = replace(task, optimizer=Setting(task.optimizer, name, value))
     try:
         optimizer_settings(changed_task)
     except ArgumentError as error:
-        raise ArgumentError(f"{name}={told(value)}: {error}") from error
+        raise ArgumentError(f"{name}={as_text(value)}: {error}") from error
     return changed_task
 
 
@@ -117,7 +117,7 @@ def switched(precision: str, changes: Mapping[str, Any]) -> str:
     arm = as_arm(precision)
     if is_plain(precision):
         return str(arm)
-    pairs = [(name, told(value)) for name, value in changes.items()]
+    pairs = [(name, as_text(value)) for name, value in changes.items()]
     text = precision_grammar.read(str(arm.precision)).changed(*pairs)
     return str(replace(arm, precision=policy.as_precision(str(text))))
 
@@ -135,14 +135,14 @@ def is_whole(value: Any) -> bool:
 def whole(name: str, value: Any) -> int:
     """A value that is to be an integer. Raises ArgumentError."""
     if not is_whole(value):
-        raise ArgumentError(f"{name}={told(value)}: expected a whole number")
+        raise ArgumentError(f"{name}={as_text(value)}: expected a whole number")
     return int(value)
 
 
-def told(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A value as it is written on a command line."""
     if isinstance(value, (tuple, list)):
-        return "/".join(map(told, value))
+        return "/".join(map(as_text, value))
     if value is None or isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):

@@ -71,7 +71,7 @@ def relative(a, b) -> np.ndarray:
         return np.linalg.norm(a - b, axis=1) / np.linalg.norm(b, axis=1)
 
 
-def told(distances: Distances, baseline: str) -> dict:
+def facts_of(distances: Distances, baseline: str) -> dict:
     """As plain numbers and texts, for results."""
     kinds = ("steps", "weights", "outputs", "predictions")
     columns = {kind: getattr(distances, kind) for kind in kinds}

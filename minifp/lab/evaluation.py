@@ -54,9 +54,8 @@ def own_evaluation(task, values) -> Evaluation:
             f"but no {', '.join(map(repr, missing))}, the task's metric"
         )
     if LOSS not in values and (task.decides or "").endswith(TEST_LOSS):
-        raise ArgumentError(
-            f"task {task.name!r}: evaluate returned no {LOSS!r}, but {task.decides} is to decide"
-        )
+        reason = f"no {LOSS!r}, but {task.decides} is to decide"
+        raise ArgumentError(f"task {task.name!r}: evaluate returned {reason}")
     metrics = {m.name: finite(number(values.pop(m.name))) for m in task.all_metrics}
     loss = finite(number(values.pop(LOSS))) if LOSS in values else None
     others = {k: v for k, v in values.items() if isinstance(v, (Real, np.number))}

@@ -52,9 +52,8 @@ class Metric:
             self._refuse("margin", "expected a positive finite number")
 
     def _refuse(self, field, expected):
-        raise ArgumentError(
-            f"Metric {self.name!r}: {field} is {getattr(self, field)!r}, {expected}"
-        )
+        value = getattr(self, field)
+        raise ArgumentError(f"Metric {self.name!r}: {field} is {value!r}, {expected}")
 
 
 def accuracy(outputs: np.ndarray, targets: np.ndarray) -> float:

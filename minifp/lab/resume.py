@@ -45,9 +45,7 @@ def train_one(
     if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
         raise ArgumentError(f"every={every!r}: expected a number of steps, at least 1")
     if every is not None and save is None and resume is None:
-        raise ArgumentError(
-            f"every={every} without save: give a file, such as save='run.safetensors'"
-        )
+        raise ArgumentError(f"every={every} without save: give a file: save='run.safetensors'")
     path = resume if save is None else save
     if path is not None:
         files.check_writable(path)
@@ -169,9 +167,8 @@ class Checkpoints:
         if "task" in differing:
             differing = {"task": differing["task"]}
         if differing:
-            changes = "; ".join(
-                f"{n}: {was!r} then, {now!r} now" for n, (was, now) in differing.items()
-            )
+            texts = (f"{n}: {was!r} then, {now!r} now" for n, (was, now) in differing.items())
+            changes = "; ".join(texts)
             raise CheckpointError(f"checkpoint {str(self.resume)!r} is of another run: {changes}")
         if run.steps > training.total:
             epochs = -(-run.steps // len(training.loader))
@@ -187,9 +184,8 @@ class Checkpoints:
             try:
                 training.averages.load(extra["averaged"], run.steps)
             except ArgumentError as error:
-                raise CheckpointError(
-                    f"checkpoint {str(self.resume)!r}: averages: {error}"
-                ) from error
+                place = f"checkpoint {str(self.resume)!r}"
+                raise CheckpointError(f"{place}: averages: {error}") from error
 
     def after_step(self, training):
         """Save, if it is time."""

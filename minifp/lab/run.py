@@ -318,9 +318,7 @@ class Training:
     def record(self, step, numbers, grad_norm, scale, skipped):
         """The line of one step in the history."""
         self.run.skipped += skipped
-        numbers = {
-            name: float(v.item() if hasattr(v, "item") else v) for name, v in numbers.items()
-        }
+        numbers = {n: float(v.item() if hasattr(v, "item") else v) for n, v in numbers.items()}
         loss = numbers.pop("loss")
         line = dict(zip(COLUMNS, (step, loss, float(grad_norm), float(scale), skipped)))
         before = len(self.run.history["step"])

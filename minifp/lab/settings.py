@@ -58,10 +58,9 @@ def seed_list(seeds) -> list[int]:
             f"seeds={shorten(repr(seeds), 60)}: more than {MOST_SEEDS:,} runs of each precision; "
             "to use that number as a seed, write it in a list"
         )
-    whole = all(
-        hasattr(s, "__index__") and not isinstance(s, bool) and 0 <= s < 2**63 for s in which
-    )
-    if not which or not whole or len(set(which)) < len(which):
+    integers = [s for s in which if hasattr(s, "__index__") and not isinstance(s, bool)]
+    is_whole = integers == which and all(0 <= s < 2**63 for s in which)
+    if not which or not is_whole or len(set(which)) < len(which):
         raise ArgumentError(
             f"seeds={seeds!r}: expected how many (at least 1), or different integers of at least "
             "0, below 2^63"
@@ -81,16 +80,15 @@ def settings(task, data) -> dict:
             state = State(task, as_arm("float32"), 0)
     finally:
         random.set_state(before)
+    optimizers = [f"{n}: {described(o)}".removeprefix(": ") for n, o in state.plain.items()]
     return {
         "minifp": installed("minifp"),
         "task": task.name,
         "task file": task.source,
-        "training data": told(data[0], task.collate),
-        "test data": told(data[1], task.collate),
+        "training data": data_text(data[0], task.collate),
+        "test data": data_text(data[1], task.collate),
         "model": shapes(state.models),
-        "optimizer": "; ".join(
-            f"{name}: {described(o)}".removeprefix(": ") for name, o in state.plain.items()
-        ),
+        "optimizer": "; ".join(optimizers),
         "loss": name_of(task.loss),
         "metric": "; ".join(f"{m.name}: {name_of(m.function)}" for m in task.all_metrics),
         "schedule": name_of(task.schedule),
@@ -163,7 +161,7 @@ def described(optimizer) -> str:
     return f"{type(optimizer).__name__}({'; '.join(groups)})"
 
 
-def told(dataset, collate=None) -> str:
+def data_text(dataset, collate=None) -> str:
     """A data set's name, length and hash."""
     name = getattr(dataset, "name", type(dataset).__name__)
     digest = fingerprint(dataset, by_item=collate is not None)

@@ -31,9 +31,7 @@ class EarlyStopping:
 
     def __post_init__(self):
         if not _is_integer(self.patience) or self.patience < 1:
-            raise ArgumentError(
-                f"EarlyStopping: patience is {self.patience!r}, expected at least 1"
-            )
+            raise ArgumentError(f"EarlyStopping: patience={self.patience!r}: expected at least 1")
         if self.least != 0 and not is_positive(self.least):
             raise ArgumentError(f"EarlyStopping: least is {self.least!r}, expected 0 or more")
 
@@ -41,9 +39,8 @@ class EarlyStopping:
         """Whether a run with these values of its metric, in their order, is to end."""
         best, since = None, 0
         for value in values:
-            better = value is not None and (
-                best is None or (value - best if goal == "max" else best - value) > self.least
-            )
+            sign = 1 if goal == "max" else -1
+            better = value is not None and (best is None or sign * (value - best) > self.least)
             best, since = (value, 0) if better else (best, since + 1)
         return since >= self.patience
 
@@ -185,9 +182,8 @@ class Task:
         return [Metric(self.metric_name, self.metric, *how), *self.metrics]
 
     def _check_metrics(self):
-        if not isinstance(self.metrics, (list, tuple)) or any(
-            not isinstance(m, Metric) for m in self.metrics
-        ):
+        is_list = isinstance(self.metrics, (list, tuple))
+        if not is_list or not all(isinstance(m, Metric) for m in self.metrics):
             self._refuse("metrics", "expected a list of Metric(name, function, unit, goal, margin)")
         object.__setattr__(self, "metrics", tuple(self.metrics))
         names = [m.name for m in self.all_metrics]
@@ -196,9 +192,8 @@ class Task:
                 self._refuse("metrics", f"but {name!r} appears twice")
         for m in self.metrics:
             if m.function is None and self.evaluate is None:
-                self._refuse(
-                    "metrics", f"but {m.name!r} has no function, and the task has no evaluate"
-                )
+                expected = f"but {m.name!r} has no function, and the task no evaluate"
+                self._refuse("metrics", expected)
 
     def _check_decides(self):
         margins = {m.name: m.margin for m in self.all_metrics}

@@ -48,9 +48,8 @@ def controls(group: Group, prefix: str) -> Markup:
     """The legend whose entries are buttons, and what changes the view; only what can."""
     many = len(group.seeds) > 1
     arms = [chooser("arms", sample(a.style) + a.name) for a in group.arms]
-    rows = (
-        [choice("Arms" if many else "Lines", "arms", arms)] if len(group.arms) > 1 or many else []
-    )
+    is_row = many or len(group.arms) > 1
+    rows = [choice("Arms" if many else "Lines", "arms", arms)] if is_row else []
     if many:
         rows.append(choice("Seeds", "seeds", [chooser("seeds", s) for s in group.seeds]))
     if any(panel.smooth for panel in group.panels):
@@ -99,9 +98,8 @@ def choice(label: str, kind: str, buttons: list) -> Markup:
 
 def box(name: str, label: str) -> Markup:
     """Something to tick."""
-    return Markup(
-        '<label><input type="checkbox" class="charts-{}" autocomplete="off"> {}</label>\n'
-    ).format(name, label)
+    field = Markup('<input type="checkbox" class="charts-{}" autocomplete="off">').format(name)
+    return Markup("<label>{} {}</label>\n").format(field, label)
 
 
 def panel_html(panel: Panel, group: Group, prefix: str) -> Markup:

@@ -45,6 +45,5 @@ def plain_table(head: Iterable, rows: Iterable[Iterable]) -> Markup:
     first = Markup().join(map(Markup("<th>{}</th>").format, head))
     cells = (Markup().join(map(Markup("<td>{}</td>").format, row)) for row in rows)
     lines = Markup("\n").join(map(Markup("<tr>{}</tr>").format, cells))
-    return Markup("<table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table>").format(
-        first, lines
-    )
+    whole = Markup("<table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table>")
+    return whole.format(first, lines)

@@ -85,9 +85,7 @@ def save(
     named = [(p + n, t.array) for p, m in _prefixed(model) for n, t in m.state_dict().items()]
     arrays = {name: _in_format(array, dtype) for name, array in named}
     if len(arrays) < len(named):
-        raise ArgumentError(
-            "save: two models have tensors of the same name: give the models other names"
-        )
+        raise ArgumentError("save: two models have tensors of one name: give models other names")
     tree = {
         "precision": None if model is None else _precisions(model),
         "model": model is not None,
@@ -367,9 +365,8 @@ def _by_name(objects):
         return [("", objects)]
     for name in objects:
         if not isinstance(name, str) or not name or "." in name:
-            raise ArgumentError(
-                f"{name!r} cannot be the name of one of several: expected a string without dots"
-            )
+            expected = "expected a string without dots"
+            raise ArgumentError(f"{name!r} cannot be the name of one of several: {expected}")
     return list(objects.items())
 
 

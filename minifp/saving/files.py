@@ -48,9 +48,8 @@ def as_path(path) -> Path:
     for name in Path(text).parts:
         length = len(name) if os.name == "nt" else len(os.fsencode(name))
         if length > LONGEST:
-            raise ArgumentError(
-                f"{name[:40]}... is a name of {length} bytes: expected at most {LONGEST}"
-            )
+            limit = f"expected at most {LONGEST}"
+            raise ArgumentError(f"{name[:40]}... is a name of {length} bytes: {limit}")
     try:
         return Path(text).expanduser()
     except RuntimeError:
@@ -294,9 +293,8 @@ def _refusals(path):
     except MinifpError:
         raise
     except (FileExistsError, NotADirectoryError):
-        raise ArgumentError(
-            f"{path} cannot be written: {path.parent} is, or is in, a file: expected a folder"
-        ) from None
+        reason = f"{path.parent} is, or is in, a file: expected a folder"
+        raise ArgumentError(f"{path} cannot be written: {reason}") from None
     except OSError as error:
         hint = HINTS.get(error.errno, "try again, or give another path")
         refusal = FileError(

@@ -21,9 +21,7 @@ METADATA = "__metadata__"
 # The library's order of kinds, in which ties of width are broken too.
 ORDER = ("BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "I16", "U16", "F16", "BF16", "I32", "U32", "F32")
 ORDER += ("F64", "I64", "U64")
-SIZES = {
-    name: 8 if "64" in name else 4 if "32" in name else 2 if "16" in name else 1 for name in ORDER
-}
+SIZES = {name: {"64": 8, "32": 4, "16": 2}.get(name[-2:], 1) for name in ORDER}  # in bytes
 LONGEST = 100_000_000  # bytes of a header, as in the library
 
 
@@ -34,9 +32,9 @@ def serialize(tensors: Mapping[str, tuple[str, np.ndarray]], metadata: Mapping[s
     end, parts = 0, []
     for name in ordered:
         kind, a = tensors[name]
-        data = (
-            a if a.dtype.kind == "V" else a.astype(a.dtype.newbyteorder("<"), copy=False)
-        ).tobytes()
+        if a.dtype.kind != "V":
+            a = a.astype(a.dtype.newbyteorder("<"), copy=False)
+        data = a.tobytes()
         header[name] = {"dtype": kind, "shape": a.shape, "data_offsets": [end, end + len(data)]}
         end += len(data)
         parts.append(data)

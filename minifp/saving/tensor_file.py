@@ -66,9 +66,8 @@ def _content_of(tensors, metadata):
     if unnamed:
         metadata |= {FORMATS: json.dumps(unnamed)}
     named = {name: a.view(a.dtype[0]) if name in unnamed else a for name, a in tensors.items()}
-    return safetensors_format.serialize(
-        {name: (NAMES[a.dtype], a) for name, a in named.items()}, metadata
-    )
+    kinds = {name: (NAMES[a.dtype], a) for name, a in named.items()}
+    return safetensors_format.serialize(kinds, metadata)
 
 
 def read(path):
@@ -111,9 +110,8 @@ def _read(content):
         if content and (kind := kind_of(content)):
             hint = ", which model.load_state_dict takes" * kind.endswith("dict(np.load(path))")
             raise CheckpointError(f"this is {kind}{hint}") from None
-        raise CheckpointError(
-            f"truncated, damaged, or no safetensors file ({len(content)} bytes): {error}"
-        ) from None
+        reason = f"truncated, damaged, or no safetensors file ({len(content)} bytes)"
+        raise CheckpointError(f"{reason}: {error}") from None
     if not is_ours:
         return tensors, None
     _check_version(metadata.get("minifp.version"))
@@ -140,9 +138,8 @@ def _check_version(text):
 def _array(name, entry, format):
     data, shape = bytes(entry["data"]), tuple(entry["shape"])
     if entry["dtype"] not in DTYPES:
-        raise CheckpointError(
-            f"tensor {name!r} is of {entry['dtype']}: expected {' or '.join(DTYPES)}"
-        )
+        kinds = " or ".join(DTYPES)
+        raise CheckpointError(f"tensor {name!r} is of {entry['dtype']}: expected {kinds}")
     dtype = DTYPES[entry["dtype"]] if format is None else as_dtype(format)
     if dtype.kind == "V":
         return np.frombuffer(bytearray(data), dtype).reshape(shape)
@@ -202,9 +199,8 @@ def _packed(value, place, tensors, known):
 def _stored(array, place, tensors, known):
     """The name of the tensor that has this content."""
     if not is_saved(array.dtype):
-        raise ArgumentError(
-            f"cannot save {place}, an array of {name_of(array.dtype)}: expected numbers"
-        )
+        kind = name_of(array.dtype)
+        raise ArgumentError(f"cannot save {place}, an array of {kind}: expected numbers")
     if not known:
         known.update({_content(a): name for name, a in tensors.items()})
     content = _content(array)

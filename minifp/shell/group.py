@@ -52,9 +52,8 @@ class Index(click.Group):
         """Find the command that the words begin with; name the nearest where there is none."""
         if args[0] not in self.index and not ctx.resilient_parsing:
             meant = " or ".join(nearest(args[0], self.index))
-            hint = (
-                f"did you mean {meant}?" if meant else (f"the commands are {', '.join(self.index)}")
-            )
+            near = f"did you mean {meant}?"
+            hint = near if meant else f"the commands are {', '.join(self.index)}"
             ctx.fail(f"no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 

@@ -86,7 +86,10 @@ def choice(words, choices, help, **settings):
     return option(words, None, help, type=click.Choice(choices), **settings)
 
 
-COUNT = click.IntRange(min=1)
+def count(words, help, **settings):
+    """An option with an integer, at least 1."""
+    return option(words, "N", help, type=click.IntRange(min=1), **settings)
+
 
 # ---- what is trained, in which precision, from which seed ---------------------------------------
 
@@ -159,11 +162,9 @@ tensorboard = flag("--tensorboard", "Write event files, into DIR/tensorboard.")
 products = together(figures, style, width, font, tensorboard)
 keep_weights = flag("--keep-weights", "Keep the weights too, in DIR/runs, for `minifp evaluate`.")
 device = choice("--device", ["cpu", "cuda"], "Where to train.  [default: MINIFP_DEVICE, else cpu]")
-jobs = option(
+jobs = count(
     "-j --jobs",
-    "N",
     "Train N runs at a time, each in a process with one thread.  [default: 1, with all threads]",
-    type=COUNT,
     default=1,
     show_default=False,
 )

@@ -86,11 +86,9 @@ def first_guesses(path: Path) -> dict[str, float | str]:
     """By the key of its question, of one file. Raises DataError for a file that is another."""
     progress = untrusted.json_of(path, LARGEST)
     guesses = progress.get("predictions") if isinstance(progress, dict) else None
-    if not isinstance(guesses, dict) or any(
-        type(guess) not in (int, float, str) for guess in guesses.values()
-    ):
-        raise DataError(f"{path} is not a file of a student's progress")
-    return guesses
+    if isinstance(guesses, dict) and {type(g) for g in guesses.values()} <= {int, float, str}:
+        return guesses
+    raise DataError(f"{path} is not a file of a student's progress")
 
 
 # ---- histograms ----------------------------------------------------------------------------------

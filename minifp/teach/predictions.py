@@ -68,9 +68,8 @@ class Prediction:
             raise ArgumentError(f"{self.question!r}: expected one of {choices}; got {guess!r}")
         is_number = isinstance(guess, (int, float)) and not isinstance(guess, bool)
         if not self.of and not (is_number and isfinite(guess)):
-            raise ArgumentError(
-                f"{self.question!r}: expected {self._number()}, such as 2.0; got {guess!r}"
-            )
+            expected = f"expected {self._number()}, such as 2.0"
+            raise ArgumentError(f"{self.question!r}: {expected}; got {guess!r}")
 
     def _number(self) -> str:
         return f"a number of {self.unit}" if self.unit else "a number"

@@ -59,9 +59,8 @@ def section_text(name: str, names: Mapping[str, Any]) -> Told:
     here = sections(lessons.current_name())
     if name not in here:
         near = ", ".join(nearest(name, here)) or ", ".join(here) or "none"
-        raise ArgumentError(
-            f"the lesson {lessons.current_name()!r} explains no {name!r}; near are: {near}"
-        )
+        lesson = lessons.current_name()
+        raise ArgumentError(f"the lesson {lesson!r} explains no {name!r}; near are: {near}")
     values = {**names}  # a copy: what the section computes is no name of the notebook
     values.pop(ANSWER, None)
     exec(compile(here[name].code, f"explanation of {name}", "exec"), values)

@@ -23,9 +23,8 @@ class Gathered:
 
     def __init__(self, blocks: Sequence[Gradients]) -> None:
         count = sum(_chunks(a) for block in blocks for a in block.arrays)
-        self.flats = [
-            empty((sum(a.size for a in block.arrays),), block.arrays[0].dtype) for block in blocks
-        ]
+        sizes = [sum(a.size for a in block.arrays) for block in blocks]
+        self.flats = [empty((n,), b.arrays[0].dtype) for n, b in zip(sizes, blocks)]
         self.squares = empty((max(1, count),), np.float64)
         self.is_empty = not count
 

@@ -157,8 +157,9 @@ class GraphRun:
                 stream.end_capture()
             if isinstance(error, CaptureError) or not isinstance(error, Exception):
                 raise
+            reason = f"{type(error).__name__}: {error}"
             raise CaptureError(
-                f"a step could not be captured ({type(error).__name__}: {error}): {_line(error)}"
+                f"a step could not be captured ({reason}): {_line(error)}"
             ) from error
 
 

@@ -32,21 +32,16 @@ class StaticLossScale:
     patience: after so many skipped steps in a row training stops with an error.
     """
 
-    arguments: dict[str, str] = {
-        "scale": "value",
-        "patience": "patience",
-    }  # of the constructor -> attribute
+    # Of the constructor -> attribute.
+    arguments: dict[str, str] = {"scale": "value", "patience": "patience"}
     counters: tuple[str, ...] = ("skipped_in_a_row",)
     statistics: tuple[str, ...] = ()  # what else it keeps: finite numbers
     reads_largest = False  # whether `update` is told the largest |gradient|
     cutoff = math.log2(format_of(LOW).max)  # of what stores gradients: a MixedOptimizer sets it
 
     def __init__(self, scale: float, patience: int = PATIENCE) -> None:
-        self.value, self.patience = (
-            _positive("loss scale", scale),
-            check_count("patience", patience),
-        )
-        self.skipped_in_a_row = 0
+        self.value, self.skipped_in_a_row = _positive("loss scale", scale), 0
+        self.patience = check_count("patience", patience)
 
     @property
     def is_exhausted(self) -> bool:
@@ -300,9 +295,8 @@ def as_loss_scale(scale: Any) -> StaticLossScale:
 def _positive(name, value):
     number = _number(value)
     if not SMALLEST <= number <= LARGEST:
-        raise PrecisionError(
-            f"{name}={shown(value)}: expected a positive finite number, {SMALLEST:g} to {LARGEST:g}"
-        )
+        expected = f"a positive finite number, {SMALLEST:g} to {LARGEST:g}"
+        raise PrecisionError(f"{name}={shown(value)}: expected {expected}")
     return number
 
 
@@ -316,9 +310,7 @@ def _number(value):
 
 def _power_of_two(name, value):
     if math.frexp(_positive(name, value))[0] != 0.5:
-        raise PrecisionError(
-            f"{name}={value!r}: expected a power of two, such as 1, 1024 or 2.0**16"
-        )
+        raise PrecisionError(f"{name}={value!r}: expected a power of two, such as 1 or 2.0**16")
     return float(value)
 
 

@@ -112,9 +112,8 @@ def check_state(state: Any, optimizers: Sequence[Optimizer], loss_scale: Any) ->
         raise ArgumentError(f"MixedOptimizer: state of {names}, expected {sorted(STATE)}")
     states = state["optimizers"]
     if not isinstance(states, (list, tuple)) or len(states) != len(optimizers):
-        raise ArgumentError(
-            f"MixedOptimizer: expected a list of states, {len(optimizers)} of optimizers"
-        )
+        expected = f"expected a list of states, {len(optimizers)} of optimizers"
+        raise ArgumentError(f"MixedOptimizer: {expected}")
     scale = of_another_kind(state["loss_scale"], loss_scale) or loss_scale
     scale.check_state_dict(state["loss_scale"])
     any_masters = any(map(saving.has_masters, states))  # else of a precision without

@@ -106,9 +106,8 @@ class StepMemory:
         for n, o in enumerate(self.owner.optimizers):
             values[FIRST + n * EACH + 2] = o.counted[0]
         self.state[...] = to_device(values)
-        self.bases = [
-            [block.steps[0] - o.counted[0] for block in o.blocks] for o in self.owner.optimizers
-        ]
+        optimizers = self.owner.optimizers
+        self.bases = [[block.steps[0] - o.counted[0] for block in o.blocks] for o in optimizers]
         self.known, self.is_ahead, self.since = now, False, 0
 
     def settle(self) -> None:
@@ -219,9 +218,8 @@ class Outcome:
         """The fields of a StepResult. Waits for the device."""
         values, flags = to_host(self.state), to_host(self.flags)
         each = tuple(bool(v) for v in values[FIRST::EACH])
-        culprits = tuple(
-            name_of(p, i) for i, (p, flag) in enumerate(zip(self.owner.parameters, flags)) if flag
-        )
+        parameters = zip(self.owner.parameters, flags)
+        culprits = tuple(name_of(p, i) for i, (p, flag) in enumerate(parameters) if flag)
         reason = "the gradient of " + ", ".join(culprits) + " is not finite"
         return {
             "stepped": all(each),

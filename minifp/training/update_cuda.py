@@ -85,9 +85,8 @@ class BlockUpdate:
         copy = weights.stored if weights.is_master else None
         formula = self._formula(self._keywords(), g)
         on_device, first = self.compiled.on_device, 0 if weights.is_stochastic else None
-        on_device.in_place(
-            formula, weights.flat, copy, g, self.states, self.control, weights.compensation, first
-        )
+        places = weights.flat, copy, g, self.states, self.control, weights.compensation
+        on_device.in_place(formula, *places, first)
         self.is_captured |= capturing.now is not None and capturing.now.captures
         weights.written(0, len(block.steps))
 

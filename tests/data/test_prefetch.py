@@ -234,7 +234,7 @@ except KeyboardInterrupt:
 
 def test_what_is_no_count_and_what_pytorch_has_and_this_has_not_is_refused_with_a_hint():
     for count in (-1, 1.5, "2", None, True):
-        refuses(ArgumentError, "prefetch must be an integer", DataLoader, Watched(), prefetch=count)
+        refuses(ArgumentError, "prefetch=.*: expected", DataLoader, Watched(), prefetch=count)
     for name, hint in {"generator": "seed=", "sheep": "no such argument"}.items():
         with pytest.raises(ArgumentError, match=f"DataLoader: {name}=4 is not supported: .*{hint}"):
             DataLoader(Watched(), 2, **{name: 4})

@@ -159,7 +159,7 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: RandomCrop((3, 3, 3)), r"got \(3, 3, 3\)"),
     (lambda: RandomCrop("32"), "got '32'"),
     (lambda: RandomCrop((2, 1.5)), r"got \(2, 1.5\)"),
-    (lambda: RandomCrop(2, padding=-1), "padding must be an integer of at least 0, got -1"),
+    (lambda: RandomCrop(2, padding=-1), "padding=-1: expected an integer, at least 0"),
     (lambda: RandomCrop(2, padding=(1, 1)), r"got \(1, 1\)"),
     (lambda: RandomHorizontalFlip(1.5), "p must be a probability, 0 to 1, got 1.5"),
     (lambda: RandomHorizontalFlip("a"), "got 'a'"),

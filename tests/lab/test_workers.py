@@ -166,7 +166,7 @@ def test_processes_that_there_cannot_be_are_refused(monkeypatch):
 
 def test_the_bar_counts_the_steps_of_all_runs_also_of_one_that_begins_again():
     runs = [SimpleNamespace(steps=100) for _ in range(2)]
-    with Progress("", runs, shown=True) as progress:
+    with Progress("", runs, is_visible=True) as progress:
         for run, expected in ((runs[0], 50), (runs[0], 50), (runs[1], 100)):
             progress.begin(run)
             progress.reached(run, 50)

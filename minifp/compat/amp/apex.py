@@ -225,14 +225,12 @@ def load_state_dict(state_dict: dict[str, Any]) -> None:
     scales = _scales()
     names = [f"loss_scaler{i}" for i in range(len(scales))]
     if not isinstance(state_dict, dict) or set(state_dict) != set(names):
-        raise ArgumentError(
-            f"amp.load_state_dict: expected {', '.join(names)}: call amp.initialize first"
-        )
+        expected = f"expected {', '.join(names)}: call amp.initialize first"
+        raise ArgumentError(f"amp.load_state_dict: {expected}")
     for name, state in state_dict.items():
         if not isinstance(state, dict) or not {"loss_scale", "unskipped"} <= set(state):
-            raise ArgumentError(
-                f"amp.load_state_dict: {name}: {state!r}: expected 'loss_scale' and 'unskipped'"
-            )
+            expected = "expected 'loss_scale' and 'unskipped'"
+            raise ArgumentError(f"amp.load_state_dict: {name}: {state!r}: {expected}")
     new = []
     for name, scale in zip(names, scales):
         state = scale.state_dict() | {"value": state_dict[name]["loss_scale"]}
@@ -272,10 +270,8 @@ def several_optimizers(optimizers: Any) -> list[Optimizer]:
 def check_fresh(function: str, optimizers: list[Optimizer]) -> None:
     """Raise ArgumentError for an optimizer that has made a step."""
     if any(o.attempts for o in optimizers):
-        verb = function.rpartition(".")[2]
-        raise ArgumentError(
-            f"{function}: an optimizer has already made steps: {verb} before the first step"
-        )
+        hint = f"{function.rpartition('.')[2]} before the first step"
+        raise ArgumentError(f"{function}: an optimizer has already made steps: {hint}")
 
 
 def guarded(

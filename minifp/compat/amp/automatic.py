@@ -210,9 +210,8 @@ def enable_mixed_precision(optimizer: Optimizer, loss_scale: Any = "dynamic") ->
     loss scale object. (tf.train.experimental.enable_mixed_precision_graph_rewrite.)
     """
     if not isinstance(optimizer, Optimizer):
-        raise ArgumentError(
-            f"enable_mixed_precision: a {type(optimizer).__name__}: expected an fp.optim.Optimizer"
-        )
+        kind = type(optimizer).__name__
+        raise ArgumentError(f"enable_mixed_precision: a {kind}: expected an fp.optim.Optimizer")
     start("autocast", loss_scale)
     return optimizer
 
@@ -277,9 +276,8 @@ def start_from_environment() -> None:
             + " or 0"
         )
     if os.environ.get("MINIFP_PRECISION"):
-        raise PrecisionError(
-            f"environment variables {name} and MINIFP_PRECISION: expected one of them"
-        )
+        names = f"environment variables {name} and MINIFP_PRECISION"
+        raise PrecisionError(f"{names}: expected one of them")
     _values, _started = values, start(MODES[name][value])
 
 

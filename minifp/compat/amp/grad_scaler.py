@@ -93,9 +93,8 @@ class GradScaler:
         if isinstance(outputs, Iterable) and not isinstance(outputs, (str, dict)):
             scaled = map(self.scale, outputs)
             return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
-        raise DTypeError(
-            f"GradScaler.scale: a {type(outputs).__name__}: expected a tensor, or several"
-        )
+        kind = type(outputs).__name__
+        raise DTypeError(f"GradScaler.scale: a {kind}: expected a tensor, or several")
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the optimizer's gradients by S, in float32, where `.grad` stays: to clip them.

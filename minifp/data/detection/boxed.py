@@ -93,9 +93,8 @@ class BoxedPictures(ItemsWithBoxes):
         for i, (picture, target) in enumerate(zip(pictures, targets)):
             asked = f"BoxedPictures {name!r}: picture {i}"
             if not isinstance(picture, np.ndarray):
-                raise DataError(
-                    f"{asked} is a {type(picture).__name__}, expected an array (C, H, W)"
-                )
+                kind = type(picture).__name__
+                raise DataError(f"{asked} is a {kind}, expected an array (C, H, W)")
             if picture.ndim != 3 or not (picture.dtype.kind == "f" or picture.dtype == np.uint8):
                 raise DataError(
                     f"{asked}: {picture.dtype} of shape {picture.shape}, expected floats or bytes "

@@ -136,9 +136,8 @@ def sample(path, folder, image, annotations, labels, empty) -> Sample:
     """What is known of a picture. Raises DataError where its file is missing, or a box wrong."""
     file = folder / str(image["file_name"])
     if not file.is_file():
-        raise DataError(
-            f"{path}: the picture {image['id']}, {image['file_name']!r}, is not in {str(folder)!r}"
-        )
+        picture = f"the picture {image['id']}, {image['file_name']!r}"
+        raise DataError(f"{path}: {picture}, is not in {str(folder)!r}")
     sides = image.get("height"), image.get("width")
     size = sides if all(isinstance(n, int) and n > 0 for n in sides) else None
     if size is None:

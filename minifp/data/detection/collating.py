@@ -17,9 +17,8 @@ def detection_collate(items: Sequence[Any], stack: bool = False) -> tuple[Any, l
     """
     wrong = [item for item in items if not isinstance(item, (tuple, list)) or len(item) != 2]
     if wrong:
-        raise DataError(
-            f"detection_collate: expected items (picture, target), got {type(wrong[0]).__name__}"
-        )
+        kind = type(wrong[0]).__name__
+        raise DataError(f"detection_collate: expected items (picture, target), got {kind}")
     pictures, targets = ([item[k] for item in items] for k in (0, 1))
     if not stack:
         return pictures, targets

@@ -36,13 +36,11 @@ def digit_scenes(
     """
     check_count("digit_scenes: size", size, LEAST)
     streams = random.Streams(seed)
-    train, test = (
-        drawn(streams, digit_set, check_count(f"digit_scenes: {name}", n), size, part)
-        for digit_set, n, name, part in zip(
-            digits(), (count, test_count), ("count", "test_count"), ("train", "test")
-        )
-    )
-    return train, test
+    check_count("digit_scenes: count", count)
+    check_count("digit_scenes: test_count", test_count)
+    train, test = digits()
+    test_scenes = drawn(streams, test, test_count, size, "test")
+    return drawn(streams, train, count, size, "train"), test_scenes
 
 
 def drawn(streams, digit_set, count: int, size: int, part: str) -> BoxedPictures:
@@ -56,9 +54,8 @@ def drawn(streams, digit_set, count: int, size: int, part: str) -> BoxedPictures
     which = integers(len(pictures), "digits")
     sides = integers(size // 2 + 1, "sides", low=3 * size // 8)
     has_two = integers(2, "how many")[:, 0] == 1
-    glyphs = [
-        [enlarged(pictures[k, 0], side) for k, side in zip(*pair)] for pair in zip(which, sides)
-    ]
+    pairs = zip(which, sides)
+    glyphs = [[enlarged(pictures[k, 0], side) for k, side in zip(*pair)] for pair in pairs]
     shapes = np.array([[glyph.shape for glyph in pair] for pair in glyphs])
     corners = places(integers, shapes, size, has_two)
     scenes = np.zeros((count, 1, size, size), np.float32)
@@ -69,8 +66,8 @@ def drawn(streams, digit_set, count: int, size: int, part: str) -> BoxedPictures
             scenes[i, 0, top : top + glyph.shape[0], left : left + glyph.shape[1]] = glyph
         low, high = corners[i, :n], corners[i, :n] + shapes[i, :n]
         boxes = np.concatenate([low[:, ::-1], high[:, ::-1]], 1).astype(np.float32)
-        target = {"boxes": boxes, "labels": labels[which[i, :n]] + 1, "image_id": np.array(i)}
-        targets.append(target)
+        numbers = labels[which[i, :n]] + 1
+        targets.append({"boxes": boxes, "labels": numbers, "image_id": np.array(i)})
     names = [BACKGROUND, *TEN]
     return BoxedPictures(scenes, targets, name=f"digit scenes, {part}", classes=names)
 

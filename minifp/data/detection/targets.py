@@ -64,9 +64,8 @@ def check_labels(asked: str, labels: np.ndarray, classes: int | None) -> None:
     wrong = (labels < 1) | (labels >= (np.inf if classes is None else classes))
     if wrong.any():
         most = "" if classes is None else f" to {classes - 1}"
-        raise DataError(
-            f"{asked}: label {labels[wrong][0]}, expected classes from 1{most}: 0 is the background"
-        )
+        expected = f"classes from 1{most}: 0 is the background"
+        raise DataError(f"{asked}: label {labels[wrong][0]}, expected {expected}")
 
 
 def check_boxes(

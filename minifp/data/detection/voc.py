@@ -65,9 +65,8 @@ class VOCDetection(PictureFiles):
     ) -> None:
         check_choice("VOCDetection: empty_boxes", empty_boxes, EMPTY)
         if first_pixel not in (0, 1) or isinstance(first_pixel, bool):
-            raise ArgumentError(
-                f"VOCDetection: first_pixel={first_pixel!r}: expected 1, as VOC counts, or 0"
-            )
+            value = f"first_pixel={first_pixel!r}"
+            raise ArgumentError(f"VOCDetection: {value}: expected 1, as VOC counts, or 0")
         root, numbers = Path(root), {name: i for i, name in enumerate(classes, 1)}
         self.ids = names_in(root, split)
         reader = Annotations(numbers, empty_boxes, first_pixel)
@@ -183,7 +182,5 @@ def parsed(path: Path) -> Element:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
-        raise DataError(
-            f"{path} is not XML: {error}. It is damaged or cut off: download it again."
-        ) from error
+        raise DataError(f"{path} is not XML: {error}. {files.DAMAGED}") from error
     return tree.close()

@@ -40,9 +40,8 @@ class Draws:
         """Return for the items of these indices float32 numbers, equally likely in [0, 1)."""
         purpose = f"{self._prefix} {purpose}"
         if purpose not in self._known:  # all of the epoch at once, which is cheaper
-            self._known[purpose] = self._streams.uniform(
-                self._size, purpose=purpose, call=self._epoch
-            )
+            drawn = self._streams.uniform(self._size, purpose=purpose, call=self._epoch)
+            self._known[purpose] = drawn
         return self._known[purpose][indices]
 
     def integers(self, high: int, indices: np.ndarray, purpose: str) -> np.ndarray:

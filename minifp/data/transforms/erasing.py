@@ -74,9 +74,8 @@ class RandomErasing(PictureTransform):
                 )
             return self.value.astype(x.dtype)[:, None, None]
         if x.dtype.kind != "f":
-            raise DTypeError(
-                f'RandomErasing: value="random" in pictures of {x.dtype}: put Normalize before it'
-            )
+            pictures = f'value="random" in pictures of {x.dtype}'
+            raise DTypeError(f"RandomErasing: {pictures}: put Normalize before it")
         values = np.zeros_like(x)
         for i in np.flatnonzero(inside.any((1, 2, 3))).tolist():
             rows, columns = (np.flatnonzero(inside[i, 0].any(axis)) for axis in (1, 0))

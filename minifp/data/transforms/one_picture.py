@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.checks import check_count
 from minifp.data.detection.targets import FIXED, Target, check_target, is_target, mirrored, windowed
 from minifp.data.transforms.draws import Draws
 from minifp.errors import ArgumentError, ShapeError
@@ -80,11 +81,7 @@ class RandomCrop(PictureTransform):
 
     def __init__(self, size: Ints, padding: int = 0) -> None:
         self.size = as_size("RandomCrop", size)
-        if isinstance(padding, bool) or not hasattr(padding, "__index__") or padding < 0:
-            raise ArgumentError(
-                f"RandomCrop: padding must be an integer of at least 0, got {padding!r}"
-            )
-        self.padding = operator.index(padding)
+        self.padding = check_count("RandomCrop: padding", padding, least=0)
 
     def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
         """Return windows (n, C, *size)."""
@@ -212,7 +209,6 @@ def channels(asked, values):
     values = values.tolist() if isinstance(values, np.ndarray) else values
     row = list(values) if isinstance(values, (tuple, list)) else [values]
     if not row or not all(is_number(v) and np.isfinite(v) for v in row):
-        raise ArgumentError(
-            f"{asked} must be finite, a number or one for each channel, got {values!r}"
-        )
+        expected = "a number or one for each channel"
+        raise ArgumentError(f"{asked} must be finite, {expected}, got {values!r}")
     return np.array(row, np.float64)

@@ -71,9 +71,8 @@ class Framing:
             raise ArgumentError(f"{asked}: win_length={win_length}: expected at most n_fft={n_fft}")
         window = np.ones(self.win_length) if window is None else np.asarray(window, np.float64)
         if window.shape != (self.win_length,):
-            raise ShapeError(
-                f"{asked}: window of shape {window.shape}: expected ({self.win_length},)"
-            )
+            length = self.win_length
+            raise ShapeError(f"{asked}: window of shape {window.shape}: expected ({length},)")
         left = (n_fft - self.win_length) // 2
         self.window = np.pad(window, (left, n_fft - self.win_length - left))
         self.center, self.pad_mode, self.normalized = center, pad_mode, normalized

@@ -149,9 +149,8 @@ class RandomIoUCrop(OneByOne):
         options = OPTIONS if sampler_options is None else sampler_options
         right = isinstance(options, (tuple, list)) and options and all(map(is_number, options))
         if not right or min(options) < 0 or not np.isfinite(max(options)):
-            raise ArgumentError(
-                f"RandomIoUCrop: sampler_options={options!r}: expected numbers of at least 0"
-            )
+            value = f"sampler_options={options!r}"
+            raise ArgumentError(f"RandomIoUCrop: {value}: expected numbers of at least 0")
         self.options = tuple(float(option) for option in options)
         self.trials = check_count("RandomIoUCrop: trials", trials)
 

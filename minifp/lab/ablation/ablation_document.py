@@ -73,10 +73,8 @@ def taken_away(effect, ablation) -> str:
         said = f"taken away alone, it makes a difference of {amount(effect, ablation)}"
         return said + limits(effect.claim)
     if effect.verdict is None:
-        coarse = effect.claim.coarse
-        return f"no verdict from {words.plural(effect.claim.pairs, 'pair')} of runs" + (
-            f": {coarse}" if coarse else ""
-        )
+        reason = f": {effect.claim.coarse}" if effect.claim.coarse else ""
+        return f"no verdict from {words.plural(effect.claim.pairs, 'pair')} of runs{reason}"
     return "taken away alone, undecided: more seeds are needed"
 
 

@@ -102,9 +102,8 @@ def as_factors(names: Iterable[str] | str, base: policy.Precision) -> list[Facto
             raise ArgumentError(f"{switch} appears twice: expected each technique once")
         factors.append(factor)
     if not 1 <= len(factors) <= MOST:
-        raise ArgumentError(
-            f"{len(factors)} techniques make {2 ** len(factors)} combinations: expected 1 to {MOST}"
-        )
+        number = f"{len(factors)} techniques make {2 ** len(factors)} combinations"
+        raise ArgumentError(f"{number}: expected 1 to {MOST}")
     return factors
 
 
@@ -171,10 +170,10 @@ def precision_without(missing: list[Factor], base: policy.Precision) -> policy.P
         idle = [(scale, OFF) for scale, is_used in SCALES.items() if not is_used(plain)]
         return policy.as_precision(str(text.changed(*idle)))
     except PrecisionError as error:
-        raise PrecisionError(f"{str(base)!r} without {told(missing)}: {error}") from None
+        raise PrecisionError(f"{str(base)!r} without {names_of(missing)}: {error}") from None
 
 
-def told(factors: list[Factor]) -> str:
+def names_of(factors: list[Factor]) -> str:
     """Their names, for an error."""
     return " and ".join(factor.switch for factor in factors)
 
@@ -191,7 +190,7 @@ def combinations(base: policy.Precision, factors: list[Factor]) -> dict[tuple, s
         text = str(precision_without(missing, base))
         if text in cells.values():
             raise ArgumentError(
-                f"{str(base)!r} without {told(missing)} is {text!r}, the same as another "
+                f"{str(base)!r} without {names_of(missing)} is {text!r}, the same as another "
                 "combination: expected techniques that have an effect without each other; leave "
                 "one out"
             )

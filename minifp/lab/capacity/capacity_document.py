@@ -80,13 +80,11 @@ def findings(capacity) -> list[str]:
         sentences.append(f"{text}.")
     for limit in capacity.limits:
         if limit.best is None:
-            sentences.append(
-                f"{limit.precision}: not even one example fits: {limit.trials[-1].why}."
-            )
+            why = limit.trials[-1].why
+            sentences.append(f"{limit.precision}: not even one example fits: {why}.")
     fits = [limit.best for limit in capacity.limits if limit.best]
-    shares = [
-        f"{t.growth / t.held:.2f} times in {t.precision}" for t in fits if t.growth is not None
-    ]
+    growth = {t.precision: t.growth / t.held for t in fits if t.growth is not None}
+    shares = [f"{ratio:.2f} times in {precision}" for precision, ratio in growth.items()]
     if shares:
         sentences.append(f"The process grew, against what was counted, {words.listed(shares)}.")
     elif fits:

@@ -18,7 +18,5 @@ def as_bytes(size) -> int:
     match = re.fullmatch(r"(\d*\.?\d+(?:e\d+)?) *([kmgt]?i?b|)", str(size).strip().lower())
     count = 0 if match is None or isinstance(size, bool) else float(match[1]) * UNITS[match[2]]
     if not count >= 1:
-        raise ArgumentError(
-            f"memory={size!r}: expected bytes with a unit, such as 2GB, 512MB or 1.5GiB"
-        )
+        raise ArgumentError(f"memory={size!r}: expected bytes with a unit, such as 2GB or 1.5GiB")
     return int(count)

@@ -103,9 +103,8 @@ def cupy_text() -> str:
     try:
         cupy = import_module("cupy")
         runtime = cupy.cuda.runtime
-        names = [
-            runtime.getDeviceProperties(i)["name"].decode() for i in range(runtime.getDeviceCount())
-        ]
+        gpus = map(runtime.getDeviceProperties, range(runtime.getDeviceCount()))
+        names = [gpu["name"].decode() for gpu in gpus]
     except ModuleNotFoundError:
         return "not installed"
     except Exception as error:  # CuPy has an error of its own for each way to lack a driver

@@ -24,21 +24,12 @@ from minifp.shell.results import pictured, show
     "task, or names a task of your own: code that a file names is never run.",
 )
 @options.data
-@options.option(
-    "--examples", "N", "Use only the first N test examples.  [default: all]", type=options.COUNT
+@options.count("--examples", "Use only the first N test examples.  [default: all]")
+@options.count(
+    "--batch", "Batch size for measuring time and memory.  [default: 4 times the task's]"
 )
-@options.option(
-    "--batch",
-    "N",
-    "Batch size for measuring time and memory.  [default: 4 times the task's]",
-    type=options.COUNT,
-)
-@options.option(
-    "--repeats",
-    "N",
-    "Time N passes and take the median. Precisions take turns.",
-    type=options.COUNT,
-    default=REPEATS,
+@options.count(
+    "--repeats", "Time N passes and take the median. Precisions take turns.", default=REPEATS
 )
 @options.out("Keep all numbers, the page and the pictures in this folder.")
 @options.figures

@@ -112,9 +112,7 @@ def in_file(path: str) -> list[kernels.Kernel]:
     before = len(kernels.KERNELS)
     run_file(Path(path))
     if len(kernels.KERNELS) == before:
-        raise ArgumentError(
-            f"the file {path!r} defines no kernel: expected one made with fp.kernel"
-        )
+        raise ArgumentError(f"{path!r} defines no kernel: expected one made with fp.kernel")
     return kernels.KERNELS[before:]
 
 
@@ -174,9 +172,8 @@ def notes(kernel, example: Example, folds: bool) -> list[str]:
         lines.append("  over those axes before it is rounded.")
     if folds:
         functions = {n.value for n in example.formula.nodes if n.op == "call"}
-        lines += [f"  {', '.join(sorted(functions))}: arithmetic too; see --show expanded"] * bool(
-            functions
-        )
+        if functions:
+            lines.append(f"  {', '.join(sorted(functions))}: arithmetic too; see --show expanded")
     return lines
 
 

@@ -52,19 +52,15 @@ def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, dr
             raise click.UsageError("expected a TASK and --set NAME=VALUES, or --grid FILE")
         axes = dict(map(named, settings))
         if len(axes) < len(settings):
-            raise click.UsageError(
-                "--set: write each name once, with its values separated by commas"
-            )
+            raise click.UsageError("--set: write each name once, its values separated by commas")
         seeds, precisions = 5 if seeds is None else seeds, precisions or PRECISIONS
-        whole = grid_of(
-            task, axes, precisions, seeds, epochs=epochs, steps=steps, dial=dial, data=data
-        )
+        lengths = {"epochs": epochs, "steps": steps, "dial": dial}
+        whole = grid_of(task, axes, precisions, seeds, data=data, **lengths)
     else:
         others = (task, data, *precisions, *settings, seeds, epochs, steps, dial)
         if any(value is not None for value in others):
-            raise click.UsageError(
-                f"--grid {grid} already says what to train: leave out the task and its options"
-            )
+            hint = "leave out the task and its options"
+            raise click.UsageError(f"--grid {grid} already says what to train: {hint}")
         whole = read_grid(grid)
     if dry_run:
         click.echo(estimate(whole, how["out"], how["device"], how["jobs"], how["budget"]).text())

@@ -18,9 +18,7 @@ from minifp.teach.warming import jobs_for_lessons
 @click.command()
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
 @options.flag("--all everything", "Compile for all models in minifp.models.")
-@options.option(
-    "-j --jobs", "N", "How many processes to use.  [default: one per core]", type=options.COUNT
-)
+@options.count("-j --jobs", "How many processes to use.  [default: one per core]")
 @options.quiet
 def warmup(models, everything, jobs, progress):
     """Compile what lessons or models need now, so that no first step has to wait.

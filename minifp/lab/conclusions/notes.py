@@ -78,11 +78,8 @@ def converged_notes(comparison) -> list[str]:
     if all(map(is_control, improving)):
         return []
     plain = [arm for arm in improving if not is_control(arm)]
-    arms = (
-        f"of {words.listed(plain)}"
-        if len(improving) < len(comparison.precisions)
-        else "in all arms"
-    )
+    is_all = len(improving) == len(comparison.precisions)
+    arms = "in all arms" if is_all else f"of {words.listed(plain)}"
     by = f"{mean(list(improving.values())):.2g} {task.difference_unit}".strip()
     return [
         f"Not converged: over the last quarter of the steps the {task.metric_name} {arms} still "

@@ -69,9 +69,8 @@ def at_least(sd, margin, power, level) -> int:
 def counts(needs) -> list[int]:
     """The numbers of seeds at which a curve of all of them is drawn."""
     top = max([8, *(min(2 * n.seeds, 400) for n in needs)])
-    return sorted(
-        {LEAST_PAIRS + round(i * (top - LEAST_PAIRS) / POINTS) for i in range(POINTS + 1)}
-    )
+    steps = (round(i * (top - LEAST_PAIRS) / POINTS) for i in range(POINTS + 1))
+    return sorted({LEAST_PAIRS + step for step in steps})
 
 
 def curve(need: Need, seeds) -> list[float]:

@@ -35,9 +35,8 @@ def sentence(row, claims, comparison) -> str:
         f"{against}, {decides.score.name}: {row.verdict}{weak} at a margin of "
         f"{f'{margin:.3g} {unit}'.strip()};{more} difference {decides.difference:+.3g} {unit}"
     ).rstrip()
-    text += (
-        f", 90% interval {decides.low:+.3g} to {decides.high:+.3g}, {decides.pairs} paired seeds."
-    )
+    interval = f"90% interval {decides.low:+.3g} to {decides.high:+.3g}"
+    text += f", {interval}, {decides.pairs} paired seeds."
     texts = [text, *[f"{WEAK}."] * row.weak, *instead(row, decides)]
     return " ".join([*texts, *beside(decides)])
 

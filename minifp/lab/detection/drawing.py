@@ -46,9 +46,8 @@ def draw_detections(
     """
     format = Path(path).suffix[1:].lower()
     if format not in drawing.FORMATS:
-        raise ArgumentError(
-            f"{str(path)!r}: expected a name that ends in .{', .'.join(drawing.FORMATS)}"
-        )
+        endings = ", .".join(drawing.FORMATS)
+        raise ArgumentError(f"{str(path)!r}: expected a name that ends in .{endings}")
     drawn = detections_figure(pictures, targets, found, classes, least=least)
     return drawing.save(drawn, path, format)
 

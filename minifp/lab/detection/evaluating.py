@@ -67,9 +67,8 @@ class DetectionEvaluation:
         loader = DataLoader(test_set, self.batch_size, collate_fn=self.collate)
         for pictures, expected in checked(loader, "the test set"):
             detections = model(pictures) if self.detect is None else self.detect(model, pictures)
-            outputs += mapped(
-                wide, list(detections) if isinstance(detections, (list, tuple)) else [detections]
-            )
+            is_many = isinstance(detections, (list, tuple))
+            outputs += mapped(wide, list(detections) if is_many else [detections])
             targets += mapped(wide, list(expected))
         gathered(outputs, targets)
         return outputs, targets

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.lab.changes import COUNTS, PRECISION, changed, is_plain, place_of, switched, told
+from minifp.lab.changes import COUNTS, PRECISION, as_text, changed, is_plain, place_of, switched
 from minifp.lab.task import Task
 
 MOST = 1000  # values of one thing: more is a slip of the keyboard
@@ -26,7 +26,7 @@ def values_of(name: str, entry: Any) -> list:
         items = [items]
     lists = [read(name, item) if isinstance(item, str) else [item] for item in items]
     values = [value for part in lists for value in part]
-    texts = [told(value) for value in values]
+    texts = [as_text(value) for value in values]
     if not values or len(set(texts)) < len(texts):
         raise ArgumentError(f"{name}={entry}: {HOW}; each value once")
     return values
@@ -85,9 +85,8 @@ def check_axes(task: Task, precisions: list[str], axes: Mapping[str, list]) -> d
     for name, values in axes.items():
         kinds = [place_of(name, value, task) for value in values]
         if len(set(kinds)) > 1:
-            raise ArgumentError(
-                f"{name}={','.join(map(told, values))}: expected values of one kind"
-            )
+            texts = ",".join(map(as_text, values))
+            raise ArgumentError(f"{name}={texts}: expected values of one kind")
         places[name] = kinds[0]
         for value in values:
             if kinds[0] == PRECISION:
@@ -103,6 +102,6 @@ def check_switch(name: str, value: Any, precisions: list[str]) -> None:
         switched(precision, {name: value})
     if all(map(is_plain, precisions)):
         raise ArgumentError(
-            f"{name}={told(value)} would change nothing: {' and '.join(precisions)} are baselines "
-            "and stay as they are; add another precision, such as mixed"
+            f"{name}={as_text(value)} would change nothing: {' and '.join(precisions)} are "
+            "baselines and stay as they are; add another precision, such as mixed"
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.lab.changes import PRECISION, changed, is_plain, switched, told
+from minifp.lab.changes import PRECISION, as_text, changed, is_plain, switched
 from minifp.lab.grids.axes import check_axes, values_of
 from minifp.lab.settings import adjusted, canonical, seed_list
 from minifp.lab.task import Task
@@ -42,7 +42,7 @@ class Cell:
     @property
     def name(self) -> str:
         """Its folder's name, such as "lr=0.001,batch_size=32"."""
-        return ",".join(f"{k}={told(v)}" for k, v in self.settings.items()) or ONLY
+        return ",".join(f"{k}={as_text(v)}" for k, v in self.settings.items()) or ONLY
 
 
 @dataclass(frozen=True)
@@ -127,20 +127,19 @@ LENGTHS = ("epochs", "steps", "dial")
 
 
 def grid_of(
-    task: Task | str, set: Mapping[str, Any], precisions=PRECISIONS, seeds=SEEDS, **others: Any
+    task, set: Mapping, precisions=PRECISIONS, seeds=SEEDS, data=None, source=None, **lengths
 ) -> Grid:
-    """The grid of what `sweep` is called with. others: LENGTHS; `data` of a built-in task, and the
-    `source` of a grid that was read. Raises ArgumentError."""
+    """The grid of what `sweep` is called with. data: of a built-in task. source: of a grid that was
+    read. lengths: see LENGTHS. Raises ArgumentError."""
     if not isinstance(set, Mapping):
         raise ArgumentError(f"set={set!r}: expected a dict such as {{'lr': '1e-4..1e-1:5'}}")
     axes = {name: values_of(name, values) for name, values in set.items()}
-    lengths = {name: others.get(name) for name in LENGTHS}
     twice = [name for name, value in lengths.items() if value is not None and name in axes]
     if twice or {"epochs", "steps"} <= axes.keys():
         names = " and ".join(twice or ("epochs", "steps"))
         raise ArgumentError(f"{names}: give it once, as an argument or in set")
-    base, source = load_task(task, others.get("data")), others.get("source", {})
-    return Grid(base, axes, canonical(precisions), seed_list(seeds), lengths, source)
+    base, arms, which = load_task(task, data), canonical(precisions), seed_list(seeds)
+    return Grid(base, axes, arms, which, lengths, source or {})
 
 
 # ---- from a file ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from itertools import combinations
 
-from minifp.lab.changes import told
+from minifp.lab.changes import as_text
 from minifp.lab.conclusions.scores import ended
 from minifp.lab.page import line_charts
 from minifp.lab.page.captions import metric_label, metric_title
@@ -41,11 +41,12 @@ def curves(sweep, name: str) -> Group:
     """The metric over the values of one setting: a curve for each precision, and each combination
     of the other settings. What has no value of a switch, as float32, is the same at all of them."""
     grid, task = sweep.grid, sweep.comparisons[0].task
-    values = [told(value) for value in grid.axes[name]]
+    values = [as_text(value) for value in grid.axes[name]]
     metrics: dict[tuple, dict[int, float]] = {}
     for cell, comparison in zip(grid.cells(), sweep.comparisons):
         for arm, precision, settings in arms_of(grid, cell):
-            where = [values.index(told(settings[name]))] if name in settings else range(len(values))
+            known = [values.index(as_text(settings[name]))] if name in settings else None
+            where = known or range(len(values))
             for run in comparison.runs_of(arm):
                 key = label_of(grid, precision, settings, {name}), run.seed
                 metric = run.metric if ended(run) else math.nan
@@ -68,9 +69,8 @@ def curves(sweep, name: str) -> Group:
     arms = [Arm(*pair) for pair in zip(labels, drawing.STYLES)]
     how = line_charts.seeds_of(sweep.comparisons[0])
     names: dict = {"x": name, "places": values, "title": grid.task.name, "name": panel.name}
-    return Group(
-        [panel] if lines else [], arms, baseline=labels[0] if labels else "", **how, **names
-    )
+    baseline, panels = labels[0] if labels else "", [panel] if lines else []
+    return Group(panels, arms, baseline=baseline, **how, **names)
 
 
 def arms_of(grid, cell):
@@ -83,7 +83,7 @@ def arms_of(grid, cell):
 def label_of(grid, precision, settings, without) -> str:
     """A precision, with the settings beside those of an axis."""
     names = [name for name in grid.axes if name in settings and name not in without]
-    return ", ".join([precision, *(f"{name}={told(settings[name])}" for name in names)])
+    return ", ".join([precision, *(f"{name}={as_text(settings[name])}" for name in names)])
 
 
 # ---- heat maps -----------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ def draw_heat_map(drawn, axes, sweep, across, up, panel):
         if value is not None:
             field[i][j] = value
         places = words.decimals(task.margin)
-        as_text = words.fixed if what == METRIC else words.signed
-        text = as_text(value, places) if value is not None else ""
+        as_number = words.fixed if what == METRIC else words.signed
+        text = as_number(value, places) if value is not None else ""
         lost = f"{p.diverged}/{p.n} lost" if p.diverged else ""
         texts.append((j, i, "\n".join(part for part in (text, lost) if part)))
     finite = [v for line in field for v in line if math.isfinite(v)]
@@ -154,8 +154,8 @@ def draw_heat_map(drawn, axes, sweep, across, up, panel):
                 color = drawing.readable_on(image.cmap(image.norm(value)))
             axes.text(x, y, text, ha="center", va="center", fontsize=9, color=color)
     axes.grid(False)
-    axes.set_xticks(range(len(columns)), [told(v) for v in columns], rotation=30)
-    axes.set_yticks(range(len(rows)), [told(v) for v in rows])
+    axes.set_xticks(range(len(columns)), [as_text(v) for v in columns], rotation=30)
+    axes.set_yticks(range(len(rows)), [as_text(v) for v in rows])
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     kind = metric_label(task) if what == METRIC else f"difference, {task.difference_unit}"
@@ -164,4 +164,4 @@ def draw_heat_map(drawn, axes, sweep, across, up, panel):
 
 def index(values: list, value) -> int:
     """The place of a value in a list, in which 1 and True are two."""
-    return [told(v) for v in values].index(told(value))
+    return [as_text(v) for v in values].index(as_text(value))

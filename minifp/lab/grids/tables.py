@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from minifp.lab.changes import told
+from minifp.lab.changes import as_text
 from minifp.lab.grids.grid import CELLS
 from minifp.lab.grids.pictures import arms_of, pictures_of
 from minifp.lab.page.captions import metric_label, metric_places, runs_there
@@ -41,7 +41,7 @@ def document(sweep) -> Document:
 def about(sweep) -> str:
     """What was trained, in a sentence."""
     grid = sweep.grid
-    set_ = ", ".join(f"{name} {' '.join(map(told, v))}" for name, v in grid.axes.items())
+    set_ = ", ".join(f"{name} {' '.join(map(as_text, v))}" for name, v in grid.axes.items())
     return (
         f"{grid.task.name}: {words.plural(len(grid.cells()), 'cell')} of "
         f"{words.plural(len(grid.arms()), 'arm')} and {words.plural(len(grid.seeds), 'seed')}; "
@@ -60,9 +60,8 @@ def lines(sweep) -> list[list[str]]:
     task, rows = sweep.comparisons[0].task, []
     places, own = words.decimals(task.margin), metric_places(task)
     for point in sweep.points:
-        settings = [
-            told(v) if v is not None else "" for v in map(point.settings.get, sweep.grid.axes)
-        ]
+        values = map(point.settings.get, sweep.grid.axes)
+        settings = ["" if value is None else as_text(value) for value in values]
         mean = words.fixed(point.mean, own) if point.mean is not None else "-"
         spread = f" ± {words.fixed(point.sd, own)}" if point.sd is not None else ""
         difference = words.signed(point.difference, places) if point.difference is not None else ""
@@ -79,7 +78,7 @@ def runs(sweep) -> list[list]:
     rows: list = [[*axes, "precision", "arm", "seed", "status", "metric", "seconds", "cell"]]
     for cell, comparison in zip(sweep.grid.cells(), sweep.comparisons):
         for arm, precision, settings in arms_of(sweep.grid, cell):
-            own = [told(settings[name]) if name in settings else "" for name in axes]
+            own = [as_text(settings[name]) if name in settings else "" for name in axes]
             for run in comparison.runs_of(arm):
                 ended = run.status, run.metric, run.seconds
                 rows.append([*own, precision, arm, run.seed, *ended, cell.name])

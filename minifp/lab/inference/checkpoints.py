@@ -11,7 +11,7 @@ from minifp.data import Subset
 from minifp.errors import ArgumentError, CheckpointError
 from minifp.lab.results.origin import seen_from_here
 from minifp.lab.resume import checked_extra
-from minifp.lab.settings import check_data, told
+from minifp.lab.settings import check_data, data_text
 from minifp.lab.task import Task
 from minifp.lab.tasks import is_own, load_task
 from minifp.saving import files, tensor_file
@@ -118,9 +118,8 @@ def spec_of(path: Path, told_by_file: dict, ours: bool) -> tuple:
         why = f"its task {name!r} was created in a program, and has no name to find it by"
     else:
         why = "it holds weights, but does not name their task"
-    raise CheckpointError(
-        f"checkpoint {str(path)!r}: {why}: name it, as with --task lenet or --task FILE.py:NAME"
-    )
+    hint = "name it, as with --task lenet or --task FILE.py:NAME"
+    raise CheckpointError(f"checkpoint {str(path)!r}: {why}: {hint}")
 
 
 def changes(path: Path, settings: dict, task: Task, test_set: Any) -> list[str]:
@@ -138,7 +137,7 @@ def changes(path: Path, settings: dict, task: Task, test_set: Any) -> list[str]:
     now = {
         "minifp": installed("minifp"),
         "task file": task.source,
-        "test data": told(test_set, task.collate),
+        "test data": data_text(test_set, task.collate),
     }
     return [
         f"{what} was {settings[key]!r} when it was trained, and is {now[key]!r} now"

@@ -239,14 +239,13 @@ def load_averaged(path, models: dict, name: str, arrays: dict) -> None:
 
 def judged_in(trained: Trained, state: State, precision: str) -> Result:
     """The metrics, the loss and the predictions on the whole test set."""
-    task = trained.task
+    task, test_set = trained.task, trained.test_set
     with costs.judging(state, precision):
         if task.evaluate is not None:
-            judgement = evaluation.evaluate(task, state, trained.test_set)
+            judgement = evaluation.evaluate(task, state, test_set)
             return Result(precision, judgement.metrics, judgement.loss)
-        outputs, targets, loss = evaluation.outputs_of(
-            task, state, trained.test_set, loss_of=partial(loss_in_float32, task)
-        )
+        loss_of = partial(loss_in_float32, task)
+        outputs, targets, loss = evaluation.outputs_of(task, state, test_set, loss_of=loss_of)
     judgement = evaluation.judged(task, outputs, targets, loss)
     return Result(precision, judgement.metrics, judgement.loss, predictions_of(outputs, targets))
 

@@ -58,9 +58,8 @@ def final_table(comparison) -> Table:
     before = others[:1] if task.decider in others else []  # the verdict is of this one
     head += [*chain(*declared[: len(before)]), "p", "verdict", *chain(*declared[len(before) :])]
     arms = sorted(comparison.rows(), key=lambda row: row.is_control)
-    rows = [
-        [*ends_of(comparison, row, names), *judged(comparison, row, before, others)] for row in arms
-    ]
+    pairs = ((ends_of(comparison, row, names), row) for row in arms)
+    rows = [[*ends, *judged(comparison, row, before, others)] for ends, row in pairs]
     verdict = head.index("verdict")
     brief = (0, 1, *range(2 + len(names), verdict + 1))
     return Table("At the end", [head, *rows], (verdict,), code=True, brief=brief)

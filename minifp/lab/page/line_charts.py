@@ -66,9 +66,8 @@ def arm_of(comparison, name, style) -> Arm:
 def histories(comparison, names=None) -> list[Panel]:
     """Loss, metric, test loss, gradients and the loss scale, or some of them; without lines where
     there is nothing to show."""
-    panels = [
-        make(comparison) for name, make in HISTORIES.items() if names is None or name in names
-    ]
+    of = HISTORIES if names is None else names
+    panels = [make(comparison) for name, make in HISTORIES.items() if name in of]
     return [*panels[:3], *others(comparison), *panels[3:]] if names is None else panels
 
 

@@ -27,9 +27,8 @@ HOW = (
 def section(comparison) -> Section:
     """What was registered, and how many seeds the margin needs."""
     needs = needs_of(comparison)
-    registered: list[Part] = [
-        paragraph(text) for text in registration.sentences(comparison.registered)
-    ]
+    lines = registration.sentences(comparison.registered)
+    registered: list[Part] = [paragraph(text) for text in lines]
     if not needs:
         return Section("What was planned", registered)
     about = paragraph(ABOUT.format(power=POWER), "small")

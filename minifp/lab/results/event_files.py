@@ -42,9 +42,8 @@ def save(comparison, folder) -> list[Path]:
     """Write the events of all runs. Raises MinifpError where there is no tensorboard."""
     check()
     folder, metrics = files.as_path(folder), metric_names(comparison)
-    contents: dict = {
-        place(folder, run.precision, run.seed): events(run, metrics) for run in comparison.runs
-    }
+    places = {place(folder, run.precision, run.seed): run for run in comparison.runs}
+    contents: dict = {path: events(run, metrics) for path, run in places.items()}
     files.write_into(folder, contents)
     return list(contents)
 

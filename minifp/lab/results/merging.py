@@ -128,10 +128,8 @@ def differences(first, one, second, other) -> list[str]:
 
 def tell_machine(run, first, part) -> None:
     """Note that a run was made on another machine than those of the first folder."""
-    machines = [
-        run.made.get("environment"),
-        carry_out.differences(first.environment, part.environment),
-    ]
+    other = carry_out.differences(first.environment, part.environment)
+    machines = [run.made.get("environment"), other]
     if any(machines):
         run.made["environment"] = "; ".join(filter(None, machines))
 

@@ -80,9 +80,8 @@ def commit(folder: Path) -> str:
     """The commit of the git repository that a folder is in, and whether files differ from it."""
     command = ["git", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
     try:
-        lines = subprocess.run(
-            command, cwd=folder, capture_output=True, encoding="utf-8", check=True, timeout=10
-        ).stdout.splitlines()
+        how: Any = {"capture_output": True, "encoding": "utf-8", "check": True, "timeout": 10}
+        lines = subprocess.run(command, cwd=folder, **how).stdout.splitlines()
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return ""
     oids = [line.split()[-1] for line in lines if line.startswith("# branch.oid ")]

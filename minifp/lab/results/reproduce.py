@@ -43,9 +43,8 @@ def script(comparison) -> str:
             task = NO_FILE.format(file=quote(origin.file), told=hint)
     lines = [f"export {name}={quote(value)}" for name, value in origin.variables.items()]
     lines += [command(comparison, named, arms, seeds) for arms, seeds in grids(comparison)]
-    return TEXT.format(
-        usage=usage, task=task, about="\n".join(about(comparison)), commands="\n".join(lines)
-    )
+    texts = {"about": "\n".join(about(comparison)), "commands": "\n".join(lines)}
+    return TEXT.format(usage=usage, task=task, **texts)
 
 
 def about(comparison) -> list[str]:

@@ -239,9 +239,8 @@ def run_from(fields: dict, path: Path) -> Run:
     except DataError:
         raise
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        raise DataError(
-            f"{path} holds no run of this version of minifp: {shorten(str(error), 160)}"
-        ) from error
+        reason = shorten(str(error), 160)
+        raise DataError(f"{path} holds no run of this version of minifp: {reason}") from error
     return run
 
 

@@ -35,13 +35,13 @@ def summary(comparison) -> dict:
         "rows": [asdict(row) for row in comparison.rows()],
         "scores": [claim.told() for claim in comparison.claims()],
         "controls": [answer.told() for answer in comparison.answers()],
-        "divergence": [divergence.told(d, comparison.baseline) for d in comparison.distances()],
+        "divergence": [divergence.facts_of(d, comparison.baseline) for d in comparison.distances()],
         "not_repeatable": comparison.unrepeatable(),
-        "runs": [told(run, comparison.out is None) for run in comparison.runs],
+        "runs": [facts_of(run, comparison.out is None) for run in comparison.runs],
     }
 
 
-def told(run, in_memory: bool) -> dict:
+def facts_of(run, in_memory: bool) -> dict:
     """A run without its history, snapshots and weights; of what it keeps the names of the files."""
     left_out: dict = {"history": {}, "snapshots": {}, "weights": {}}
     names = {n: file for n, (file, _) in store.kept_files(run).items()} if in_memory else run.kept
@@ -85,7 +85,6 @@ def read(folder) -> dict:
     except DataError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"{path} holds no comparison of this version: {shorten(repr(error), 160)}"
-        ) from error
+        reason = shorten(repr(error), 160)
+        raise DataError(f"{path} holds no comparison of this version: {reason}") from error
     return fields

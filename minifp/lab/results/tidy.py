@@ -129,7 +129,6 @@ def read_history(folder: Path, metrics: list) -> dict:
     except DataError:
         raise
     except (OSError, IndexError, KeyError, TypeError, ValueError, csv.Error) as error:
-        raise DataError(
-            f"cannot read {path}: {shorten(repr(error), 160)}, expected a history that minifp wrote"
-        ) from error
+        reason = f"{shorten(repr(error), 160)}, expected a history that minifp wrote"
+        raise DataError(f"cannot read {path}: {reason}") from error
     return histories

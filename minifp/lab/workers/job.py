@@ -75,11 +75,8 @@ def check_same(job: Job, there: dict) -> None:
     """Raise DataError where a task has other settings here than where it was sent from."""
     differing = [key for key in job.config if there.get(key) != job.config[key]]
     if differing:
-        pairs = ((key, there.get(key), job.config[key]) for key in differing)
-        texts = (
-            f"{key} is {str(a)[:SHOWN]!r} instead of {str(b)[:SHOWN]!r}" for key, a, b in pairs
-        )
-        differences = "; ".join(texts)
+        texts = {key: [str(of.get(key))[:SHOWN] for of in (there, job.config)] for key in differing}
+        differences = "; ".join(f"{k} is {a!r} instead of {b!r}" for k, (a, b) in texts.items())
         raise DataError(
             f"the task {job.config['task']!r} differs in the process that should train it: "
             f"{differences}. A task's data function must return the same data at each call, so "

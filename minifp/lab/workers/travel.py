@@ -88,9 +88,8 @@ def ticket(base: Task, changes: dict, task: Task) -> Ticket:
     path = origin[0].rpartition(":")[0]
     text = Path(path).read_bytes() if base.source else b""
     if base.source and hashlib.sha256(text).hexdigest() != base.source:
-        raise ArgumentError(
-            f"{path} has changed since the task {base.name!r} was loaded: load it again"
-        )
+        change = f"{path} has changed since the task {base.name!r} was loaded"
+        raise ArgumentError(f"{change}: load it again")
     settings = tuple((name, value) for name, value in changes.items() if value is not None)
     return Named(*origin, settings, text)
 

@@ -14,9 +14,8 @@ def panels(comparisons: Mapping[str, Any]) -> Any:
     """A figure with a panel for each comparison by its title, one above the other."""
     import matplotlib.pyplot as plt
 
-    figure, all_axes = plt.subplots(
-        len(comparisons), 1, figsize=(4.8, 2.1 * len(comparisons)), layout="constrained"
-    )
+    n = len(comparisons)
+    figure, all_axes = plt.subplots(n, 1, figsize=(4.8, 2.1 * n), layout="constrained")
     for axes, (title, comparison) in zip(all_axes, comparisons.items()):
         draw_panel(axes, comparison)
         axes.set_title(title)

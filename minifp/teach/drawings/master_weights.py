@@ -10,9 +10,8 @@ def table(
     rates: Sequence[float], accuracies: Mapping[str, Sequence[float]]
 ) -> tuple[list[str], list[list]]:
     """The columns and rows of the figure's numbers: a row for each rate."""
-    rows = [
-        [f"{lr:g}", *(f"{of[i]:.1f}" for of in accuracies.values())] for i, lr in enumerate(rates)
-    ]
+    columns = zip(*accuracies.values())
+    rows = [[f"{lr:g}", *(f"{a:.1f}" for a in row)] for lr, row in zip(rates, columns)]
     return ["learning rate", *accuracies], rows
 
 

@@ -32,9 +32,8 @@ def lost_up_to(answer):
     half = np.diff(halves().astype(np.float64)) / 2
     if said := counterexample(w, result[0], half, "half the way down from each float16 number"):
         return said
-    return counterexample(
-        w, result[1], stays(w, -half), "whether a tie is lost, for each float16 number"
-    )
+    what = "whether a tie is lost, for each float16 number"
+    return counterexample(w, result[1], stays(w, -half), what)
 
 
 @exercise(LESSON)

@@ -31,9 +31,8 @@ def text_of(rows: Sequence[Row], exercises: Sequence[str]) -> str:
         named = ", ".join(f"{i} {name}" for i, name in zip(numbers, exercises))
         parts = [columns([("student", *numbers, "points"), *marks]), fill(f"Exercises: {named}.")]
     for row in rows:
-        remarks = [
-            f"  {e}: {m.reason}" for e, m in row.marks.items() if m.reason not in ("", MISSING)
-        ]
+        reasons = {e: m.reason for e, m in row.marks.items() if m.reason not in ("", MISSING)}
+        remarks = [f"  {exercise}: {reason}" for exercise, reason in reasons.items()]
         remarks += [f"  {remark}" for remark in row.remarks]
         if remarks:
             parts.append("\n".join([row.student, *(fill(line, "    ") for line in remarks)]))

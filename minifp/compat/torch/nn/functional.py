@@ -55,9 +55,8 @@ def grid_sample(
         return read(input, *near)
     (x, y), (left, top) = places, [p.detach().floor() for p in places]
     right, low = x - left, y - top  # parts of the pixels there
-    above, below = (
-        between(read(input, left, row), read(input, left + 1, row), right) for row in (top, top + 1)
-    )
+    rows = [(read(input, left, row), read(input, left + 1, row)) for row in (top, top + 1)]
+    above, below = (between(a, b, right) for a, b in rows)
     return between(above, below, low)
 
 

@@ -22,9 +22,8 @@ def depth_first(function: str, least: int, **values: Any) -> list[tuple[Any, Any
     """What holds along D, and along H and W; None for None. least: the smallest that may be."""
     pairs: list[tuple[Any, Any]] = []
     for name, value in values.items():
-        depth, *plane = (
-            as_sizes(value, f"{function}: {name}", least, 3) if value is not None else [None]
-        )
+        sizes = [None] if value is None else as_sizes(value, f"{function}: {name}", least, 3)
+        depth, *plane = sizes
         pairs.append((depth, tuple(plane) or None))
     return pairs
 

@@ -213,9 +213,8 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     mode = PADDING.get(padding_mode)
     if padding_mode not in PADDING or (mode is None and not is_picture(img)):
         modes = ", ".join(m for m, own in PADDING.items() if own or is_picture(img))
-        raise ArgumentError(
-            f"pad: padding_mode={padding_mode!r} of a {type(img).__name__}: expected one of {modes}"
-        )
+        kind = f"padding_mode={padding_mode!r} of a {type(img).__name__}"
+        raise ArgumentError(f"pad: {kind}: expected one of {modes}")
     if not is_picture(img):
         return padded(img, (left, right, top, bottom), str(mode), fill or None)
     if mode == "constant":
@@ -231,9 +230,7 @@ def colour(fill: Any, img: Any) -> Any:
     bands = len(img.getbands())
     each = [0 if fill is None else fill] if not isinstance(fill, Sequence) else [*fill]
     if len(each) not in (1, bands):
-        raise ArgumentError(
-            f"fill={fill!r}: expected one number, or {bands}, as the picture has bands"
-        )
+        raise ArgumentError(f"fill={fill!r}: expected a number, or {bands}, one for each band")
     numbers = tuple(n if img.mode == "F" else int(n) for n in each * (bands // len(each)))
     return numbers if bands > 1 else numbers[0]
 
