@@ -68,7 +68,7 @@ def arguments(kernel, states, size, formats, random):
         if name == "inverse_scale":
             found.append(2.0**-7 / 3)
         else:
-            x = np.abs(x) if name in ("v", "s", "u", "largest") and i > 1 else x
+            x = np.abs(x) if name in ("v", "s", "u", "v_max") and i > 1 else x
             found.append(downcast(x, dtype) if is_there else None)
     return found
 
