@@ -98,10 +98,10 @@ class FasterRCNN(nn.Module):
         pooling: nn.Module = align if pool == "align" else nn.RoIPool(POOLED, scale)
         head = TwoMLPHead(features * POOLED**2, hidden, dropout)
         predictor = FastRCNNPredictor(hidden, classes)
-        kept: dict[str, Any] = {"score_thresh": score_thresh, "nms_thresh": nms_thresh}
-        kept |= {"detections_per_img": detections_per_img}
-        kept |= {"batch_size_per_image": box_batch_size_per_image}
-        self.roi_heads = RoIHeads(pooling, head, predictor, **kept)
+        limits: dict[str, Any] = {"score_thresh": score_thresh, "nms_thresh": nms_thresh}
+        limits |= {"detections_per_img": detections_per_img}
+        limits |= {"batch_size_per_image": box_batch_size_per_image}
+        self.roi_heads = RoIHeads(pooling, head, predictor, **limits)
         mean = image_mean or (MEAN if channels == 3 else (0.5,) * channels)
         std = image_std or (STD if channels == 3 else (0.25,) * channels)
         shorter, longer = SIDES if is_large else (None, None)

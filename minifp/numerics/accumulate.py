@@ -135,13 +135,13 @@ def reduced_axes(x, axis) -> tuple:
     if axis is None:
         return tuple(range(x.ndim))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    found = {a % x.ndim for a in axes if -x.ndim <= a < x.ndim}
-    if len(found) < len(axes):
+    places = {a % x.ndim for a in axes if -x.ndim <= a < x.ndim}
+    if len(places) < len(axes):
         raise ShapeError(
             f"sum over axis {axis} of shape {x.shape}: expected different axes "
             f"from {-x.ndim} to {x.ndim - 1}"
         )
-    return tuple(sorted(found))
+    return tuple(sorted(places))
 
 
 def directed(cumsum, x, axis, reverse=False):
@@ -151,8 +151,8 @@ def directed(cumsum, x, axis, reverse=False):
 
 def _without(shape, axes, keepdims):
     """The shape of a sum over `axes`."""
-    kept = (1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
-    return tuple(kept)
+    sizes = (1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
+    return tuple(sizes)
 
 
 # ---- plain: float32 and float64 -----------------------------------------------------------------
@@ -246,11 +246,11 @@ def plain_prod(x, axis=None, keepdims=False):
     """
     x = _at_least_single(x)
     axes = reduced_axes(x, axis)
-    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    others = tuple(i for i in range(x.ndim) if i not in axes)
     shape = _without(x.shape, axes, keepdims)
     if not formats.is_float(x.dtype) or not x.size:
         return np.multiply.reduce(x, axes).reshape(shape)
-    mantissas = x.transpose(axes + kept).reshape(-1, prod(x.shape[i] for i in kept))
+    mantissas = x.transpose(axes + others).reshape(-1, prod(x.shape[i] for i in others))
     mantissas, exponents = np.frexp(mantissas)
     while len(mantissas) > 1:
         half = len(mantissas) // 2
@@ -324,9 +324,9 @@ def sequential_cumprod(sums, x, axis):
 
 def _columns(x, axes):
     """x with the reduced axes as rows, in C order, and the others as columns."""
-    kept = tuple(i for i in range(x.ndim) if i not in axes)
-    shape = prod(x.shape[i] for i in axes), prod(x.shape[i] for i in kept)
-    return x.transpose(axes + kept).reshape(shape)
+    rest = tuple(i for i in range(x.ndim) if i not in axes)
+    shape = prod(x.shape[i] for i in axes), prod(x.shape[i] for i in rest)
+    return x.transpose(axes + rest).reshape(shape)
 
 
 def _length(sums, K):

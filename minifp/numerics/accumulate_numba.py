@@ -46,7 +46,7 @@ def compiled(*arguments):
     return decorate
 
 
-def given(ndim, dtype=float32):
+def strided(ndim, dtype=float32):
     """The type of an argument that is only read: contiguous, and possibly read-only."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
@@ -64,20 +64,20 @@ def rounded(x):
     return (((x + m) - m) * UP) * DOWN
 
 
-@compiled(given(1), float32[::1])
+@compiled(strided(1), float32[::1])
 def round_to_halves(x, y):
     for i in range(len(x)):
         y[i] = rounded(x[i])
 
 
-@compiled(given(2), float32[::1])
+@compiled(strided(2), float32[::1])
 def add_rows_of_halves(x, y):
     for k in range(x.shape[0]):
         for j in range(x.shape[1]):
             y[j] = rounded(y[j] + rounded(x[k, j]))
 
 
-@compiled(given(3), given(3), given(1, intp), given(1, intp), float32[:, :, ::1])
+@compiled(strided(3), strided(3), strided(1, intp), strided(1, intp), float32[:, :, ::1])
 def add_products_of_halves(a, b, ia, ib, y):
     for n in range(len(ia)):
         a_n, b_n, y_n = a[ia[n]], b[ib[n]], y[n]

@@ -89,13 +89,13 @@ class Histories:
 
     def load(self, state: dict[str, Any], version: int) -> None:
         """Know what `state` has told, and nothing else. version: of the parameter's numbers now."""
-        found = {}
+        histories = {}
         for kernel, call, operand, amaxes, pending, saturated in state.get("operands", ()):
-            history = found[str(kernel), int(call), str(operand)] = History()
+            history = histories[str(kernel), int(call), str(operand)] = History()
             history.amaxes = [float(a) for a in amaxes]
             history.amax = max(history.amaxes, default=0.0)
             history.pending, history.saturated = float(pending), int(saturated)
-        self.of, self.version, self.steps = found, version, int(state.get("steps", 1))
+        self.of, self.version, self.steps = histories, version, int(state.get("steps", 1))
 
 
 class Site:

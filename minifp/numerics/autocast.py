@@ -149,20 +149,20 @@ def row_of(name: str, low: str = LOW) -> Row:
 operations: set[str] = set()  # the names of all operations, users' own included: `op` adds them
 
 
-def checked(given: Any) -> Table | None:
+def checked(rows: Any) -> Table | None:
     """The table that a precision is given. None: no autocast.
 
-    given: None or False; True; one of LOWS; a dict of changes, or pairs; or (one of LOWS, changes).
+    rows: None or False; True; one of LOWS; a dict of changes, or pairs; or (one of LOWS, changes).
     Formats may be dtypes. Raises PrecisionError for an operation or a format that does not exist.
     """
-    if given is None or given is False:
+    if rows is None or rows is False:
         return None
     try:
-        low, edits = _low_and_edits(LOW if given is True else given)
+        low, edits = _low_and_edits(LOW if rows is True else rows)
         edits = {name: _name(format) for name, format in dict(edits).items()}
     except (TypeError, ValueError):
         raise PrecisionError(
-            f"operations={given!r}: expected a dict such as "
+            f"operations={rows!r}: expected a dict such as "
             f'{{"softmax": "{LOW}"}}, {" or ".join(map(repr, LOWS))}, both, as in '
             f'("{LOWS[-1]}", {{"softmax": "{LOWS[-1]}"}}), or None'
         ) from None
@@ -179,12 +179,12 @@ def checked(given: Any) -> Table | None:
     return Table(low, tuple(sorted(changed)))
 
 
-def _low_and_edits(given):
+def _low_and_edits(rows):
     """The pair that one of them, or both, stand for."""
-    if _name(given) in LOWS:
-        return _name(given), {}
-    is_pair = isinstance(given, tuple) and len(given) == 2 and _name(given[0]) in LOWS
-    return (_name(given[0]), given[1]) if is_pair else (LOW, given)
+    if _name(rows) in LOWS:
+        return _name(rows), {}
+    is_pair = isinstance(rows, tuple) and len(rows) == 2 and _name(rows[0]) in LOWS
+    return (_name(rows[0]), rows[1]) if is_pair else (LOW, rows)
 
 
 def _name(format):

@@ -61,10 +61,10 @@ def codes_of(
     lowest = 1 - format.bias
     binade = np.maximum(np.maximum(exponent, 1 - BIAS), lowest)
     shift = MANTISSA - format.mantissa_bits + binade - np.maximum(exponent, 1 - BIAS)
-    kept = fraction >> np.minimum(shift, FAR)
-    rest = fraction - (kept << np.minimum(shift, FAR))
-    kept += goes_up(kept, rest, shift, rounding, random)
-    code = ((binade - lowest) << format.mantissa_bits) + kept  # a carry goes into the exponent
+    whole = fraction >> np.minimum(shift, FAR)
+    rest = fraction - (whole << np.minimum(shift, FAR))
+    whole += goes_up(whole, rest, shift, rounding, random)
+    code = ((binade - lowest) << format.mantissa_bits) + whole  # a carry goes into the exponent
     if not format.subnormals:
         code = np.where(code < 1 << format.mantissa_bits, 0, code)
     is_finite = exponent <= BIAS
@@ -79,16 +79,16 @@ def codes_of(
     return np.asarray(code | sign << (format.bits - 1), code_dtype(format))
 
 
-def goes_up(kept, rest, shift, rounding, random):
-    """Which of the numbers kept become the next one."""
+def goes_up(whole, rest, shift, rounding, random):
+    """Which of the whole numbers become the next one."""
     if rounding == "toward-zero":
-        return np.zeros(kept.shape, np.int64)
+        return np.zeros(whole.shape, np.int64)
     if rounding == "stochastic":
         drawn = np.asarray(random) if random is not None else None
-        if drawn is None or drawn.shape != kept.shape or drawn.dtype != np.uint32:
-            found = "nothing" if drawn is None else f"{drawn.dtype} of shape {drawn.shape}"
+        if drawn is None or drawn.shape != whole.shape or drawn.dtype != np.uint32:
+            what = "nothing" if drawn is None else f"{drawn.dtype} of shape {drawn.shape}"
             raise ArgumentError(
-                f"codes_of: random: {found}: expected uint32 of shape {kept.shape}, as "
+                f"codes_of: random: {what}: expected uint32 of shape {whole.shape}, as "
                 "stochastic rounding needs"
             )
         wide = np.maximum(shift - RANDOM, 0)
@@ -96,7 +96,7 @@ def goes_up(kept, rest, shift, rounding, random):
         return (scaled > drawn).astype(np.int64)
     half = np.where(shift > 0, 1 << np.clip(shift - 1, 0, FAR - 1), 1)
     ties = rest == half
-    up = (rest > half) | (ties & ((kept & 1 == 1) if rounding == "nearest-even" else True))
+    up = (rest > half) | (ties & ((whole & 1 == 1) if rounding == "nearest-even" else True))
     return up.astype(np.int64)
 
 

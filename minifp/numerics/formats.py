@@ -59,12 +59,12 @@ def format_of(dtype: Any) -> Format:
 
     Raises PrecisionError for what is none.
     """
-    found = _format(dtype) if isinstance(dtype, np.dtype) else None
-    if found is None:
-        found = dtype if isinstance(dtype, Format) else _format(as_dtype(dtype))
-    if found is None:
+    number_format = _format(dtype) if isinstance(dtype, np.dtype) else None
+    if number_format is None:
+        number_format = dtype if isinstance(dtype, Format) else _format(as_dtype(dtype))
+    if number_format is None:
         raise PrecisionError(f"no number format {dtype!r}: expected one of {names()}")
-    return found
+    return number_format
 
 
 @cache
@@ -101,26 +101,22 @@ def as_dtype(dtype: Any) -> np.dtype:
     if dtype is int:
         return np.dtype(np.int64)  # NumPy's has 32 bits in a browser
     try:
-        found = None if dtype is None else np.dtype(dtype).newbyteorder("=")
+        kind = None if dtype is None else np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError, Warning):  # NumPy's, for odd texts
-        found = None
-    if found is not None and found.kind == "V":
+        kind = None
+    if kind is not None and kind.kind == "V":
         # of ml_dtypes, or the one field that dtypes of codes once had
-        name = THEIRS.get(found.name, "") if not found.names else found.names[0]
+        name = THEIRS.get(kind.name, "") if not kind.names else kind.names[0]
         format = format_named(name)
-        if format is not None and format.bytes == found.itemsize:
+        if format is not None and format.bytes == kind.itemsize:
             return format.stored
-    if (
-        found is None
-        or found.kind not in "fiub"
-        or (found.kind == "f" and found.name not in FORMATS)
-    ):
+    if kind is None or kind.kind not in "fiub" or (kind.kind == "f" and kind.name not in FORMATS):
         instead = SPELLED.get(str(dtype).lower().removeprefix("torch."))
         raise PrecisionError(
             f"no dtype {dtype!r}: expected {names()}, an integer dtype or bool"
             + (f'; did you mean "{instead}"?' if instead else not_stored(dtype))
         )
-    return found
+    return kind
 
 
 FLOATING = {float16, float32, float64, *CODED}  # dtypes, but for formats by bits
@@ -200,7 +196,7 @@ def numbers_in(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind != "V":
         return x
     own = format_of(x.dtype).name
-    theirs = {name: given for given, name in THEIRS.items()}.get(own)
+    theirs = {name: their_name for their_name, name in THEIRS.items()}.get(own)
     if theirs is not None and find_spec("ml_dtypes") is not None:
         return x.view(getattr(import_module("ml_dtypes"), theirs))
     warn_once(

@@ -203,8 +203,8 @@ class Kernel:
 
     def _call_reference(self, args, params, formats, to, is_on_device=False):
         targets = to if isinstance(to, tuple) else (to,) * len(formats.out)
-        wanted = {w: self._primitive(w, formats, targets, is_on_device) for w in self.wants}
-        results = self.computed(args, {**params, **wanted}, formats.compute)
+        functions = {w: self._primitive(w, formats, targets, is_on_device) for w in self.wants}
+        results = self.computed(args, {**params, **functions}, formats.compute)
         several = isinstance(results, tuple)
         stored = tuple(
             self._store(r, target, out, formats.compute)
@@ -215,11 +215,11 @@ class Kernel:
     def computed(self, args: Any, params: dict[str, Any], compute: np.dtype) -> Any:
         """The reference's results in a format, before they are rounded. params: with what it wants
         of the precision, unless that shall be as in this format."""
-        wanted = {want: getattr(primitives(compute), want, None) for want in self.wants}
+        functions = {want: getattr(primitives(compute), want, None) for want in self.wants}
         self._check_numbers(args)
         with np.errstate(all="ignore"):  # Inf and NaN are values here, as on a GPU
             wide = [_enter(a, compute) for a in args]
-            return self.reference(*wide, **{**wanted, **params})
+            return self.reference(*wide, **{**functions, **params})
 
     def _check_numbers(self, args):
         """Raise DTypeError for an argument that NumPy might compute with, but no compiled kernel
@@ -242,10 +242,10 @@ class Kernel:
         return self.on_host(args, params) if results is None else results
 
     def _unrounded(self, args, params, sums):
-        wanted = {want: sums.get(want) or (lambda x: x) for want in self.wants}
+        functions = {want: sums.get(want) or (lambda x: x) for want in self.wants}
         self._check_numbers(args)
         with np.errstate(all="ignore"):
-            result = _as_array(self.reference(*args, **{**params, **wanted}))
+            result = _as_array(self.reference(*args, **{**params, **functions}))
         activations = as_dtype(get_precision().activations)
         return downcast(result, activations) if is_float(result.dtype) else result
 

@@ -63,10 +63,10 @@ def coded(x: Any, to: Rounding, amax: float | None, largest: float | None) -> Op
     """
     if is_on_device(x):
         kernels = import_module("minifp.runtime.cuda.operands")
-        found, is_scaled = kernels.amax(x, tuple(range(x.ndim))), to.scale == CURRENT
+        top, is_scaled = kernels.amax(x, tuple(range(x.ndim))), to.scale == CURRENT
         most, _ = to.limits(x.dtype)
-        codes = kernels.encoded(x, to.format.stored, found, is_scaled, most)
-        return OperandCodes(codes, found, None, to, x.dtype)
+        codes = kernels.encoded(x, to.format.stored, top, is_scaled, most)
+        return OperandCodes(codes, top, None, to, x.dtype)
     assert largest is not None
     if not (isfinite(largest) or to.format.has_inf):
         return None

@@ -251,7 +251,7 @@ def entered(kernel: Any, args: Any, roundings: tuple, settings: dict[str, Any]) 
     """A kernel's arguments as they enter its products. roundings: of each a Rounding, or None."""
     is_delayed = any(r is not None and r.scale not in NOW for r in roundings)
     call = call_of(kernel.name) if is_delayed else ()
-    way, found = entering.get(), []
+    way, arrays = entering.get(), []
     for name, a, r in zip(kernel.names, args, roundings):
         if r is not None:
             summed = r.summed(**settings) if callable(r.summed) else r.summed
@@ -261,8 +261,8 @@ def entered(kernel: Any, args: Any, roundings: tuple, settings: dict[str, Any]) 
             a = way.rounded(a, r, summed, amax)
         else:
             way.reads(kernel, a)
-        found.append(a)
-    return found
+        arrays.append(a)
+    return arrays
 
 
 def earlier_amax(current: Callable[[], float], to: Rounding, key: Any) -> float:

@@ -67,15 +67,15 @@ def read_part(key: Any, text: Any) -> Part:
 
 
 def checked(
-    given: Mapping[str, str] | Iterable[tuple[str, str]], parse: Callable[[str], Any]
+    parts: Mapping[str, str] | Iterable[tuple[str, str]], parse: Callable[[str], Any]
 ) -> tuple[tuple[str, str], ...]:
     """The parts, pairs of what stands before and behind the first "=": a pattern and its
     precision's canonical text, or a switch of a product and its value. Raises PrecisionError."""
     pairs, seen = [], set()
     try:
-        items = [(p, t) for p, t in (given.items() if isinstance(given, Mapping) else given)]
+        items = [(p, t) for p, t in (parts.items() if isinstance(parts, Mapping) else parts)]
     except (TypeError, ValueError):
-        raise PrecisionError(f"parts={given!r}: expected {{pattern: precision}}") from None
+        raise PrecisionError(f"parts={parts!r}: expected {{pattern: precision}}") from None
     for pattern, text in items:
         part = read_part(pattern, text)
         if not isinstance(text, str) or precision_grammar.read(text).parts:
@@ -145,10 +145,10 @@ class InParts:
         """What modules are assigned: those of no part this precision, those of each part its own,
         before switches of products are changed. All of them know the whole."""
         of_parts = [self.parse(part.text) for part in self.read_parts if part.product is None]
-        found = tuple([with_state(replace(p), self) for p in (self, *of_parts)])
-        for number, p in enumerate(found):
-            p.__dict__.update(whole=found[0], place=(number,), assigned=found)
-        return found
+        several = tuple([with_state(replace(p), self) for p in (self, *of_parts)])
+        for number, p in enumerate(several):
+            p.__dict__.update(whole=several[0], place=(number,), assigned=several)
+        return several
 
     @cached_property
     def with_changes(self) -> dict[tuple[int, ...], Any]:
@@ -176,11 +176,11 @@ class InParts:
             own = {part.of_product: part for part in parts}
             values = {key: products.read(key, part.text, part.key) for key, part in own.items()}
             try:
-                made = replace(base, products=dict(base.products) | values, parts=())
+                changed = replace(base, products=dict(base.products) | values, parts=())
             except PrecisionError as error:
                 by = " and ".join(f"{part.key}={part.text}" for part in parts)
                 raise PrecisionError(f"part {by}: {error}") from None
-            known[place] = with_state(made, base, place=place, assigned=base.assigned)
+            known[place] = with_state(changed, base, place=place, assigned=base.assigned)
         return known[place]
 
     @property

@@ -48,22 +48,22 @@ def product_of(role: str, operands: Iterable[Operand]) -> str | None:
 # ---- the switches of one product ----------------------------------------------------------------
 
 
-def read_key(key: Any, told: str) -> tuple[str, str]:
-    """(product, switch) of "wgrad:accumulate". told: where it stands, for the PrecisionError."""
+def read_key(key: Any, place: str) -> tuple[str, str]:
+    """(product, switch) of "wgrad:accumulate". place: where it stands, for the PrecisionError."""
     pair = read_product(key) if isinstance(key, str) else ("", "")
     product, switch = pair or (key, "")
     if pair is None or product not in PRODUCTS:
         raise PrecisionError(
-            f"{product or key!r} {told} is not a product: expected {', '.join(PRODUCTS)}, as in "
+            f"{product or key!r} {place} is not a product: expected {', '.join(PRODUCTS)}, as in "
             f'"{EXAMPLE}"'
         )
     if switch not in SWITCHES:
         raise PrecisionError(
-            f"{switch!r} of {product} {told} is not a switch of a product: expected "
+            f"{switch!r} of {product} {place} is not a switch of a product: expected "
             f"{', '.join(SWITCHES)}"
         )
     if product == FPROP and switch == "gradient_operands":
-        raise PrecisionError(f"{key} {told}: no gradient enters fprop: expected dgrad or wgrad")
+        raise PrecisionError(f"{key} {place}: no gradient enters fprop: expected dgrad or wgrad")
     return product, switch
 
 
@@ -84,28 +84,28 @@ def now(product: str, switch: str, value: Any) -> Any:
     return value
 
 
-def checked(given: Mapping[str, Any] | Iterable, precision: Any) -> tuple[tuple[str, Any], ...]:
+def checked(table: Mapping[str, Any] | Iterable, precision: Any) -> tuple[tuple[str, Any], ...]:
     """What a Precision, which is else complete, has of its products: pairs of "wgrad:accumulate"
     and a value, in one order, without those that it has anyway. Raises PrecisionError."""
     try:
-        changes = dict(given)
+        changes = dict(table)
     except (TypeError, ValueError):
         raise PrecisionError(
-            f'products={given!r}: expected a dict such as {{"wgrad:accumulate": "float32"}}'
+            f'products={table!r}: expected a dict such as {{"wgrad:accumulate": "float32"}}'
         ) from None
     keys = {key: read_key(key, "in products") for key in changes}
     pairs = {keys[key]: now(*keys[key], value) for key, value in changes.items()}
     check_alike(precision, pairs)
-    found = []
+    settings = []
     for product in PRODUCTS:
         own = {switch: value for (of, switch), value in pairs.items() if of == product}
-        made = _changed(precision, product, own)
-        found += [
-            (written_product(product, switch), getattr(made, switch))
+        changed = _changed(precision, product, own)
+        settings += [
+            (written_product(product, switch), getattr(changed, switch))
             for switch in SWITCHES
-            if switch in own and getattr(made, switch) != getattr(precision, switch)
+            if switch in own and getattr(changed, switch) != getattr(precision, switch)
         ]
-    return tuple(found)
+    return tuple(settings)
 
 
 def check_alike(precision: Any, pairs: Mapping[tuple[str, str], Any]) -> None:

@@ -100,12 +100,12 @@ def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
         named = [n for n in spec.split() if n in dtypes] or list(dtypes)  # integers never decide
         return promote([dtypes[n] for n in named if n in strong] or [dtypes[n] for n in named])
 
-    found = tuple(out(spec) for spec in rule.out)
+    results = tuple(out(spec) for spec in rule.out)
     if not (rule.role == "dot" and rounds_operands(p)):
-        return Formats(compute, sum_in, dot_in, found, (None,) * len(names) if asked else ())
+        return Formats(compute, sum_in, dot_in, results, (None,) * len(names) if asked else ())
     to = {o.name: rounding_of(o, p) for o in rule.operands}
     roundings = tuple(to.get(name) if name in dtypes else None for name in names)
-    return Formats(compute, sum_in, dot_in, found, roundings, to.get(STATE))
+    return Formats(compute, sum_in, dot_in, results, roundings, to.get(STATE))
 
 
 def entry(dtypes: tuple, are_weights: tuple, p: Precision) -> np.dtype | None:
@@ -121,8 +121,8 @@ def entry(dtypes: tuple, are_weights: tuple, p: Precision) -> np.dtype | None:
         for d, weight in zip(dtypes, are_weights)
         if d is not None
     }
-    wanted = counted.pop() if len(counted) == 1 else activations
-    return None if all(d is None or d == wanted for d in dtypes) else wanted
+    common = counted.pop() if len(counted) == 1 else activations
+    return None if all(d is None or d == common for d in dtypes) else common
 
 
 def autocast_format(operation: str, dtypes: list, p: Precision) -> np.dtype | None:

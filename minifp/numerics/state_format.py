@@ -54,9 +54,9 @@ def text_of(length: int | None) -> str:
     return written_count(TENSOR if length is None else BLOCK, length)
 
 
-def checked_state_scale(given: Any) -> str | None:
+def checked_state_scale(scale: Any) -> str | None:
     """The switch's text as precisions compare it, None for off. Raises as `length_of`."""
-    return None if given is None else text_of(length_of(given))
+    return None if scale is None else text_of(length_of(scale))
 
 
 def takes_scale(format: Format) -> bool:

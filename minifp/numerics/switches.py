@@ -50,15 +50,15 @@ class Switch(NamedTuple):
 def one_of(words: tuple[str, ...], is_optional: bool = False) -> Values:
     """These words, and perhaps "off"."""
     *most, last = *words, *([OFF] if is_optional else [])
-    told = f"{', '.join(most)} or {last}"
-    return Values(told, told, lambda word: word if word in words else None, is_optional)
+    text = f"{', '.join(most)} or {last}"
+    return Values(text, text, lambda word: word if word in words else None, is_optional)
 
 
 def formats(known: Callable[[str], Any], also: str = "", is_optional: bool = False) -> Values:
     """The formats that `known` knows. also: what they are called beside those that tensors have."""
-    told = f"{OFF}, {also}{names()}" if is_optional else names()
+    text = f"{OFF}, {also}{names()}" if is_optional else names()
     brief = f"format or {OFF}" if is_optional else "format"
-    return Values(told, brief, lambda word: word if known(word) else None, is_optional)
+    return Values(text, brief, lambda word: word if known(word) else None, is_optional)
 
 
 def sums(switch: str) -> Values:

@@ -21,15 +21,15 @@ from minifp.optim.update_rule import update_rule, with_moments
 
 @update_rule(GIVEN, GIVEN, GIVEN, GIVEN)
 def adam(
-    w, g, m, v, most, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step
+    w, g, m, v, v_max, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step
 ):
     """The updated w, m, v and largest v, all (n); the last may be None."""
     b1, b2 = betas
     settings = lr, betas, weight_decay, decoupled_weight_decay
     w, g, m, v = with_moments(w, g * inverse_scale, m, v, *settings)
-    most = v if most is None else np.maximum(most, v)
+    v_max = v if v_max is None else np.maximum(v_max, v)
     rate, factor = lr / (1 - b1**step), 1 / (1 - b2**step) ** 0.5
-    return w - rate * (m / (np.sqrt(most) * factor + eps)), m, v, most
+    return w - rate * (m / (np.sqrt(v_max) * factor + eps)), m, v, v_max
 
 
 class Adam(Optimizer):

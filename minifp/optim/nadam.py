@@ -22,14 +22,14 @@ from minifp.optim.update_rule import update_rule, with_moments
 
 @update_rule(GIVEN, GIVEN, GIVEN)
 def nadam(
-    w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step, parts
+    w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step, a, b
 ):
-    """The updated w, m and v, all (n). parts: of g and m, what they are multiplied by."""
+    """The updated w, m and v, all (n). a, b: what g and m are multiplied by."""
     b2 = betas[1]
     settings = lr, betas, weight_decay, decoupled_weight_decay
     w, g, m, v = with_moments(w, g * inverse_scale, m, v, *settings)
     root = np.sqrt(v / (1 - b2**step)) + eps
-    return w - lr * ((parts[0] * g + parts[1] * m) / root), m, v
+    return w - lr * ((a * g + b * m) / root), m, v
 
 
 class NAdam(Optimizer):
@@ -62,5 +62,5 @@ class NAdam(Optimizer):
             settings["betas"][0] * (1 - 0.5 * 0.96 ** (t * decay)) for t in (step, step + 1)
         )
         state["mu_product"] = product = state["mu_product"] * now
-        settings["parts"] = (1 - now) / (1 - product), later / (1 - product * later)
+        settings["a"], settings["b"] = (1 - now) / (1 - product), later / (1 - product * later)
         return settings

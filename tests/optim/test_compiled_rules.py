@@ -41,7 +41,7 @@ CALLS = {
     ]
     + [({**SGD, "nesterov": False, "step": 2}, "")],
     "adam.adam": [({**d, "step": 3}, states) for d in DECAYS for states in ("mv", "mvl")],
-    "nadam.nadam": [({**d, "step": 3, "parts": (0.1, 0.8)}, "mv") for d in DECAYS],
+    "nadam.nadam": [({**d, "step": 3, "a": 0.1, "b": 0.8}, "mv") for d in DECAYS],
     "radam.radam": [({**d, "step": step}, "mv") for d in DECAYS for step in (2, 30)],
     "rmsprop.rmsprop": [(RMSPROP, states) for states in ("v", "vh", "vb", "vhb")],
     "adagrad.adagrad": [
@@ -68,7 +68,7 @@ def arguments(kernel, states, size, formats, random):
         if name == "inverse_scale":
             found.append(2.0**-7 / 3)
         else:
-            x = np.abs(x) if name in ("v", "s", "u", "largest") and i > 1 else x
+            x = np.abs(x) if name in ("v", "s", "u", "v_max") and i > 1 else x
             found.append(downcast(x, dtype) if is_there else None)
     return found
 

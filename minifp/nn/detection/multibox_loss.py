@@ -8,6 +8,7 @@ are of the losses' kernels, in `reduce`, of logits and rows as they are stored.
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from minifp.nn.detection.sampling import hard_negatives
 from minifp.nn.detection.targets import Objects
 from minifp.nn.module import Module
 
+Variances: TypeAlias = tuple[float, float, float, float]
 WEIGHTS = (10.0, 10.0, 5.0, 5.0)  # 1 / the variances of x, y, w, h
 IGNORED = -100  # the label of boxes that do not count
 
@@ -32,10 +34,7 @@ class MultiBoxLoss(Module):
     how many boxes without object count for each with one. weights: of the rows' x, y, w and h."""
 
     def __init__(
-        self,
-        iou_threshold: float = 0.5,
-        negative_ratio: float = 3.0,
-        weights: tuple[float, float, float, float] = WEIGHTS,
+        self, iou_threshold: float = 0.5, negative_ratio: float = 3.0, weights: Variances = WEIGHTS
     ) -> None:
         check_range("MultiBoxLoss: iou_threshold", iou_threshold, high=1.0)
         check_range("MultiBoxLoss: negative_ratio", negative_ratio)

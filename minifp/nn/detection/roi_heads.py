@@ -16,7 +16,7 @@ from minifp.nn.detection import predictions
 from minifp.nn.detection.coordinates import beside, overlaps
 from minifp.nn.detection.matching import BETWEEN, NOTHING, Matcher
 from minifp.nn.detection.sampling import BalancedSampler
-from minifp.nn.detection.targets import Taught
+from minifp.nn.detection.targets import Regions, Taught
 from minifp.nn.detection.transform import ImageBatch
 from minifp.nn.module import Module
 
@@ -61,11 +61,7 @@ class RoIHeads(Module):
         self.detections_per_img = check_count("RoIHeads: detections_per_img", detections_per_img)
 
     def forward(
-        self,
-        batch: ImageBatch,
-        features: Tensor,
-        proposals: Sequence[np.ndarray],
-        objects: Taught = None,
+        self, batch: ImageBatch, features: Tensor, proposals: Regions, objects: Taught = None
     ) -> dict[str, Tensor] | list[dict[str, Tensor]]:
         """features: (N, C, H, W). proposals: of each picture (P, 4). objects: of each picture.
 

@@ -25,6 +25,7 @@ class Objects(NamedTuple):
     labels: np.ndarray
 
 
+Regions: TypeAlias = Sequence[np.ndarray]  # of each picture its boxes (P, 4)
 Taught: TypeAlias = Sequence[Objects] | None  # of each picture; None where nothing is trained
 
 

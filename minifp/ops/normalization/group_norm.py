@@ -11,6 +11,7 @@ The sums are in `reduce`; y and dx are rounded once.
 """
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -91,13 +92,12 @@ def instance_norm_op(x, w, b, *, eps):
     return y, (x, w, m, r), instance_norm_backward
 
 
+Scale: TypeAlias = Tensor | None  # or shift, of each channel
+
+
 @public("fp F", autocast="deviation")
 def group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
+    input: Tensor, num_groups: int, weight: Scale = None, bias: Scale = None, eps: float = 1e-5
 ) -> Tensor:
     """Normalise each group of channels of each element of the batch.   input: (N, C, ...).
 

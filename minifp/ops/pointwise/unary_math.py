@@ -14,7 +14,7 @@ from minifp.ops.elementwise import Unary, unary
 from minifp.ops.public import public
 from minifp.typing import Function
 
-LOG_2, LOG_10 = math.log(2), math.log(10)
+LN2, LN10 = math.log(2), math.log(10)
 
 
 def floating(
@@ -39,14 +39,10 @@ EXPM1 = "e^x - 1, with all its digits where x is small."
 expm1 = floating("expm1", np.expm1, lambda dy, x: dy * np.exp(x), EXPM1, autocast="power")
 log = floating("log", np.log, lambda dy, x: dy / x, "The natural logarithm.", autocast="steep")
 log2 = floating(
-    "log2", np.log2, lambda dy, x: dy / (x * LOG_2), "The logarithm to base 2.", autocast="steep"
+    "log2", np.log2, lambda dy, x: dy / (x * LN2), "The logarithm to base 2.", autocast="steep"
 )
 log10 = floating(
-    "log10",
-    np.log10,
-    lambda dy, x: dy / (x * LOG_10),
-    "The logarithm to base 10.",
-    autocast="steep",
+    "log10", np.log10, lambda dy, x: dy / (x * LN10), "The logarithm to base 10.", autocast="steep"
 )
 LOG1P = "The natural logarithm of 1 + x, with all its digits where x is small."
 log1p = floating("log1p", np.log1p, lambda dy, x: dy / (1 + x), LOG1P, autocast="steep")
@@ -88,13 +84,9 @@ sinh = floating(
 cosh = floating(
     "cosh", np.cosh, lambda dy, x: dy * np.sinh(x), "The hyperbolic cosine.", autocast="power"
 )
+TANH = {"where": "fp F Tensor", "autocast": "pointwise"}
 tanh = floating(
-    "tanh",
-    np.tanh,
-    lambda dy, y: dy * ((1 - y) * (1 + y)),
-    "The hyperbolic tangent.",
-    "fp F Tensor",
-    autocast="pointwise",
+    "tanh", np.tanh, lambda dy, y: dy * ((1 - y) * (1 + y)), "The hyperbolic tangent.", **TANH
 )
 sigmoid = floating(
     "sigmoid",

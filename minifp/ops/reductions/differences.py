@@ -1,5 +1,7 @@
 """Differences of neighbours."""
 
+from typing import TypeAlias
+
 from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
@@ -9,15 +11,13 @@ from minifp.ops.pointwise.comparison import logical_xor
 from minifp.ops.public import public
 from minifp.ops.shaping.concat import cat, narrow
 
+End: TypeAlias = Tensor | None
+
 
 @public("fp Tensor")
 @takes_tensor
 def diff(
-    input: Tensor,
-    n: int = 1,
-    dim: int = -1,
-    prepend: Tensor | None = None,
-    append: Tensor | None = None,
+    input: Tensor, n: int = 1, dim: int = -1, prepend: End = None, append: End = None
 ) -> Tensor:
     """What each number along `dim` is more than the one before, n times; of booleans, whether they
     differ. prepend, append: what is joined to input first. n fewer along `dim`."""

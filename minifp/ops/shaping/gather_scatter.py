@@ -8,6 +8,8 @@ The gradient of reading is adding and the other way round; that of scatter is ds
 dx = 0. What meets at a place, x[place] among it, is summed in `reduce` and rounded once.
 """
 
+from typing import TypeAlias
+
 import numpy as np
 
 from minifp.autograd.op import op, takes_tensor
@@ -204,16 +206,15 @@ def scatter_op(x, src, index, *, axis):
     return y, (index, src.shape), scatter_backward
 
 
+Index: TypeAlias = Tensor | np.ndarray
+Source: TypeAlias = Tensor | float | None
+
+
 @public("fp Tensor", in_place=True, autocast="exact")
 @on_host("if several values go to one place, the last one wins: CuPy writes them in any order")
 @takes_tensor
 def scatter(
-    input: Tensor,
-    dim: int,
-    index: Tensor | np.ndarray,
-    src: Tensor | float | None = None,
-    *,
-    value: float | None = None,
+    input: Tensor, dim: int, index: Index, src: Source = None, *, value: float | None = None
 ) -> Tensor:
     """input, with numbers of src (or one number) at the places that index names along `dim`.
 

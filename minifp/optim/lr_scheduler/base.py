@@ -3,7 +3,7 @@
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ class AnyOptimizer(Protocol):
 
     @property
     def param_groups(self) -> list[dict[str, Any]]: ...
+
+
+Owner: TypeAlias = AnyOptimizer  # of the rates that a schedule sets
 
 
 def plain(value):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from minifp.checks import check_count, check_range
 from minifp.errors import ArgumentError
-from minifp.optim.lr_scheduler.base import AnyOptimizer, LRScheduler
+from minifp.optim.lr_scheduler.base import LRScheduler, Owner
 
 
 class FactorLR(LRScheduler):
@@ -33,7 +33,7 @@ class StepLR(FactorLR):
     arguments = ("step_size", "gamma")
 
     def __init__(
-        self, optimizer: AnyOptimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+        self, optimizer: Owner, step_size: int, gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
@@ -54,11 +54,7 @@ class MultiStepLR(FactorLR):
     arguments = ("milestones", "gamma")
 
     def __init__(
-        self,
-        optimizer: AnyOptimizer,
-        milestones: Sequence[int],
-        gamma: float = 0.1,
-        last_epoch: int = -1,
+        self, optimizer: Owner, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
         if not hasattr(milestones, "__iter__"):
             raise ArgumentError(f"milestones={milestones!r}: expected counts of steps")
@@ -82,7 +78,7 @@ class ExponentialLR(FactorLR):
 
     arguments = ("gamma",)
 
-    def __init__(self, optimizer: AnyOptimizer, gamma: float, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Owner, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -101,11 +97,7 @@ class ConstantLR(FactorLR):
     arguments = ("factor", "total_iters")
 
     def __init__(
-        self,
-        optimizer: AnyOptimizer,
-        factor: float = 1.0 / 3,
-        total_iters: int = 5,
-        last_epoch: int = -1,
+        self, optimizer: Owner, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
     ) -> None:
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
@@ -127,7 +119,7 @@ class LinearLR(FactorLR):
 
     def __init__(
         self,
-        optimizer: AnyOptimizer,
+        optimizer: Owner,
         start_factor: float = 1.0 / 3,
         end_factor: float = 1.0,
         total_iters: int = 5,
@@ -154,11 +146,7 @@ class PolynomialLR(FactorLR):
     arguments = ("total_iters", "power")
 
     def __init__(
-        self,
-        optimizer: AnyOptimizer,
-        total_iters: int = 5,
-        power: float = 1.0,
-        last_epoch: int = -1,
+        self, optimizer: Owner, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
     ) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
@@ -182,7 +170,7 @@ class LambdaLR(LRScheduler):
 
     def __init__(
         self,
-        optimizer: AnyOptimizer,
+        optimizer: Owner,
         lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:

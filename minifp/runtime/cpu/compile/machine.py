@@ -289,9 +289,9 @@ def by_ctypes(text: str, name: str, address: int) -> Callable[..., Any]:
     kinds = [p.split()[0] for p in parameters[1].split(",")] if parameters else []
     types: list[Any] = [BY_CTYPES.get(kind, ctypes.c_void_p) for kind in kinds]
     function = ctypes.CFUNCTYPE(None, *types)(address)
+    is_memory = [type is ctypes.c_void_p for type in types]
 
     def call(*args: Any) -> Any:
-        is_memory = [type is ctypes.c_void_p for type in types]
         data = (a.__array_interface__["data"][0] if m else a for a, m in zip(args, is_memory))
         function(*data)
         return args[-1]
