@@ -20,6 +20,10 @@ at: code, links, years, versions, numbers of points, and what is named by a numb
 
 What minifp measured may be neither constant nor quoted. So a constant is more than a number, and
 quoted is only from SOURCES.
+
+Covered are the README and all pages of docs/. Not covered: docs/teaching/ and what lessons say,
+which each lesson asserts as it runs; CONTRIBUTING.md, web/README.md and notebooks/README.md, whose
+times and sizes are of one machine, for whoever works there; what scripts wrote into results/.
 """
 
 import argparse
@@ -60,9 +64,7 @@ from minifp.scope.advice import TOLERANCE
 from minifp.training.loss_scale import DynamicLossScale, LogNormalLossScale
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = "README architecture claims comparing evaluating faces gallery gpu guide microscope"
-NAMES += " one-file operations precision reproduce speed"
-COVERED = ("README.md", *(f"docs/{name}.md" for name in NAMES.split()))
+COVERED = ("README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))))
 SOURCES = ("Micikevicius et al. 2018", "DeepSeek-V3", "NVIDIA", "Paddle", "Paperspace")
 KINDS = ("run", "bench", "constant", "quoted")
 MARKER = re.compile(r"<!-- (run|bench|constant|quoted): (.*?) -->")
