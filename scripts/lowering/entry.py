@@ -5,12 +5,12 @@ from typing import Any
 from llvmlite import ir
 
 from minifp.runtime.cpu.compile.entries import (
-    CODED,
     DTYPES,
     FIELDS,
     FUNCTIONS,
     ITEMS,
     LENGTH,
+    MEANINGS,
     NUMBER,
     ORDER,
     ORDERLY,
@@ -171,7 +171,7 @@ class Entry:
         )
         if axes:
             self.expect(b.icmp_signed("==", self.field(x, "axes", I32), I32(int(axes))))
-        elif format in CODED:
+        elif format in MEANINGS:
             coded = self.object(f"coded {format}")
             fits = b.or_(fits, b.icmp_signed("==", b.ptrtoint(dtype, I64), coded))
         self.expect(fits)

@@ -28,8 +28,8 @@ ERROR = "a compiled kernel failed: its arguments do not fit together"
 
 FORMATS = ("bool", "uint8", "int8", "uint16", "int16", "int32", "int64", "float32", "float64")
 NUMBERS = ("float32", "float64", "int64", "int32")
-# What numba does not know, by the format of its codes, which it does.
-CODED = {
+# What numba does not know, by the format of its codes, which it does: see half.py.
+MEANINGS = {
     "uint16": dtype_of("float16", 2),
     "int16": dtype_of("bfloat16", 2),
     "uint8": dtype_of("float8_e4m3fn", 1),
@@ -51,10 +51,10 @@ CONSTANTS = NotImplemented, None, True, False
 CLASSES = {c.__name__: c for c in (RuntimeError, int, float, tuple)}
 OBJECTS: dict[str, Any] = {f"{x}": x for x in CONSTANTS} | CLASSES | {"array": np.ndarray}
 OBJECTS |= {f"numpy.{name}": getattr(np, name) for name in NUMBERS}
-OBJECTS |= {f"coded {name}": dtype for name, dtype in CODED.items()}
+OBJECTS |= {f"coded {name}": dtype for name, dtype in MEANINGS.items()}
 DTYPES = {name: np.dtype(name) for name in FORMATS}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-CODES = {dtype: DTYPES[name] for name, dtype in CODED.items()}  # as which kernels take an array
+CODES = {dtype: DTYPES[name] for name, dtype in MEANINGS.items()}  # as which kernels take an array
 PLACES = {
     name: k for k, name in enumerate((*OBJECTS, *FUNCTIONS, *(f"{n}[" for n in DTYPES), "error"))
 }

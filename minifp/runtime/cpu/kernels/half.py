@@ -9,14 +9,14 @@ from llvmlite import ir
 
 from minifp.derive.dtypes import name_of
 from minifp.runtime.cpu.compile.decorators import intrinsic, types
-from minifp.runtime.cpu.compile.entries import CODED, CODES
+from minifp.runtime.cpu.compile.entries import CODES, MEANINGS
 from minifp.runtime.cpu.compile.machine import F32, I32
 from minifp.runtime.cpu.emit import formats_ir
 from minifp.runtime.cpu.emit.formats_ir import BYTES
 
 # By the dtype of the view: the element that lies in memory, and the ways to float32 and back.
-VIEWED = {**{codes: name_of(dtype) for codes, dtype in CODED.items()},
-          "float32": "float32", "bool": "bool"}  # fmt: skip
+VIEWED = {codes: name_of(dtype) for codes, dtype in MEANINGS.items()}
+VIEWED |= {"float32": "float32", "bool": "bool"}
 FORMATS = {kind: formats_ir.FORMATS[name] for kind, name in VIEWED.items()}
 HALF, BITS = np.dtype("float16"), np.dtype("uint16")
 VIEWS = {**CODES, np.dtype("float32"): np.dtype("float32")}
