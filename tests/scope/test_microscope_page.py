@@ -13,16 +13,14 @@ from test_microscope import char_lstm, small
 import minifp as fp
 from minifp.numerics.number_format import FORMATS
 from minifp.report.document import hash_of
-from minifp.report.rendering import page as page_of
-from minifp.report.words import bytes_text, raised, share_text, superscript
+from minifp.report.words import bytes_text, raised, superscript
+from minifp.report.words import share_text as percent
 from minifp.saving import files
 from minifp.scope.histogram import Histogram
 from minifp.scope.inspecting import inspect
 from minifp.scope.observed import ACTIVATION_GRADIENTS, GRADIENTS, KINDS, ObservedStep
-from minifp.scope.page import data
+from minifp.scope.page import data, headlines
 from minifp.scope.page.figures import TITLES, lost_anywhere
-from minifp.scope.page.headlines import headlines
-from minifp.scope.page.lens import AS_STORED
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -112,17 +110,17 @@ def detailed():
 
 def test_what_is_none_is_a_sentence():
     plain = small("float32")
-    text = page_of(plain.document())
+    text = plain._page(False)
     assert "There was no loss scale, and no step was skipped." in text
     assert [kind for kind, _ in lost_anywhere(plain)] == ["float16", "bfloat16"]
     assert "No update was lost in the observed steps." in text
     for step in plain.steps:
         step.histograms[KINDS[1]].clear()
-    assert f"The observed steps stored no {KINDS[1]}." in page_of(plain.document())
+    assert f"The observed steps stored no {KINDS[1]}." in plain._page(False)
 
 
 def test_the_tables_hold_what_the_figures_draw(detailed):
-    text = page_of(detailed.document())
+    text = detailed._page(False)
     _, *after = text.split('<svg class="panel"')
     assert len(after) == 10 and all("<table>" in part for part in after)
     for box in detailed.details["tape"]["boxes"]:
@@ -139,14 +137,14 @@ def test_the_tables_hold_what_the_figures_draw(detailed):
     run = detailed.details["reference"][0]
     most = run["contributions"][0]["on gradients"]
     assert f"off by {most:.2g}.</p>" in text and most < run["gradients"]
-    assert "none of the updates that the opt" in " ".join(headlines(detailed))
+    assert "none of the updates that the opt" in " ".join(headlines.headlines(detailed))
 
 
 def test_a_notebook_has_a_card_and_the_page_in_a_frame(scope):
     shown = scope._repr_html_()
     assert Page(shown).values("id") == [] and shown == scope._repr_html_()
     card = shown.split("<iframe")[0]
-    assert raised(headlines(scope)[0]) in html.unescape(card)
+    assert raised(headlines.headlines(scope)[0]) in html.unescape(card)
     assert "scope-lens" in shown.split("srcdoc='")[1] and "scope-lens" not in card
 
 
@@ -161,15 +159,13 @@ def page(opened, written):
 
 
 def cells(page, kind, layer):
-    row = page.locator(f'[data-kind="{kind}"] + details tbody tr').nth(layer)
-    return row.locator("td").all_text_contents()
+    return page.locator(f'[data-kind="{kind}"]+details tr>>nth={layer}>>td').all_text_contents()
 
 
 def expected(step, kind, shift, format=FORMATS["float16"]):
     h = step.total(kind)
     counts = (ask(shift, format) for ask in (h.flushed, h.subnormal, h.overflowing))
-    shares = (share_text(n, h.nonzero) for n in counts)
-    return [f"{h.total:,}", share_text(h.zeros, h.total), *shares]
+    return [f"{h.total:,}", percent(h.zeros, h.total), *(percent(n, h.nonzero) for n in counts)]
 
 
 def test_the_numbers_follow_both_sliders_exactly(page, scope):
@@ -180,7 +176,7 @@ def test_the_numbers_follow_both_sliders_exactly(page, scope):
             for kind in KINDS:
                 shift = k - step.shift if kind in GRADIENTS else 0
                 key = kind.replace(" ", "-")
-                assert cells(page, key, 0)[:5] == expected(step, kind, shift)
+                assert cells(page, key, 1)[:5] == expected(step, kind, shift)
             assert superscript(k) in page.locator(".scope-scale-said").inner_text()
         assert page.locator(".scope-step-said").inner_text() == f"step {step.step}"
 
@@ -189,7 +185,7 @@ def test_the_numbers_follow_both_sliders_exactly(page, scope):
 def test_the_numbers_follow_the_format_exactly(page, scope):
     step = scope.steps[-1]
     for format in (*scope.formats, None):
-        page.locator(".scope-format").select_option(format.name if format else AS_STORED)
+        page.locator(".scope-format").select_option(format.name if format else "as in the run")
         name = format.name if format else "float16"
         for k in (0, step.shift, 30):
             page.locator(".scope-scale").evaluate(MOVE, k)
@@ -197,7 +193,7 @@ def test_the_numbers_follow_the_format_exactly(page, scope):
                 shift = k - step.shift if kind in GRADIENTS else 0
                 panel = page.locator(f'[data-kind="{kind.replace(" ", "-")}"]')
                 key, table = kind.replace(" ", "-"), panel.locator("+ details")
-                assert cells(page, key, 0)[:5] == expected(step, kind, shift, FORMATS[name])
+                assert cells(page, key, 1)[:5] == expected(step, kind, shift, FORMATS[name])
                 assert f", in {name}: " in panel.locator(".scope-said").inner_text()
                 assert table.locator("summary").text_content().endswith(f", in {name}")
 
@@ -230,7 +226,7 @@ def test_play_goes_through_the_scales_and_says_what_is_lost(page, scope):
     step = scope.steps[-1]
     total = [step.total(kind) for kind in GRADIENTS]
     n = sum(h.flushed(32 - step.shift) + h.overflowing(32 - step.shift) for h in total)
-    assert lost.inner_text() == f"{share_text(n, sum(h.nonzero for h in total))} lost"
+    assert lost.inner_text() == f"{percent(n, sum(h.nonzero for h in total))} lost"
 
 
 @pytest.mark.nightly
@@ -249,7 +245,7 @@ def test_without_matplotlib_the_sliders_move_the_tables(opened, scope, monkeypat
     shown = opened(path)
     shown.locator(".scope-scale").evaluate(MOVE, 3)
     kind, step = GRADIENTS[0], scope.steps[-1]
-    assert cells(shown, kind.replace(" ", "-"), 0)[:5] == expected(step, kind, 3 - step.shift)
+    assert cells(shown, kind.replace(" ", "-"), 1)[:5] == expected(step, kind, 3 - step.shift)
 
 
 CELLS = """

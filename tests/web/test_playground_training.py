@@ -3,7 +3,8 @@
 import pytest
 from in_playground import fits_a_phone, is_ready, playground, run, write
 
-from minifp.report.words import share_text, superscript
+from minifp.report.words import share_text as percent
+from minifp.report.words import superscript
 from minifp.scope.observed import KINDS
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
@@ -47,11 +48,7 @@ def expected(scope, scale):
     for kind in KINDS:
         h, shift = seen.total(kind), scale - seen.shift if "gradients" in kind else 0
         counts = h.flushed(shift), h.subnormal(shift), h.overflowing(shift)
-        yield [
-            f"{h.total:,}",
-            share_text(h.zeros, h.total),
-            *(share_text(n, h.nonzero) for n in counts),
-        ]
+        yield [f"{h.total:,}", percent(h.zeros, h.total), *(percent(n, h.nonzero) for n in counts)]
 
 
 def test_the_numbers_are_those_that_minifp_counts_elsewhere(page):
