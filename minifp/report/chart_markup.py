@@ -142,7 +142,8 @@ def sample(style: drawing.Style) -> Markup:
 def numbers(panel: Panel, group: Group) -> Markup:
     """Means over seeds at some steps, with how far they reach from the lowest to the highest."""
     steps = sorted({float(x) for line in panel.lines for x in line.x})
-    some = np.unique(np.linspace(0, len(steps) - 1, ROWS).astype(int)) if steps else ()
+    columns = len(steps) if group.x_powers else ROWS
+    some = np.unique(np.linspace(0, len(steps) - 1, columns).astype(int)) if steps else ()
     chosen = [steps[i] for i in some]
     rows = []
     for arm in group.arms:

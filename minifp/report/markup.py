@@ -94,6 +94,12 @@ def note(content) -> Markup:
     return Markup('<div class="note">\n{}\n</div>').format(Markup("\n").join(content))
 
 
+def card(title, content) -> Markup:
+    """Content in a frame, below its title."""
+    frame = Markup('<section class="card">\n<h2>{}</h2>\n{}\n</section>')
+    return frame.format(title, content)
+
+
 def listed(kind, items) -> Markup:
     """A list, an item a line."""
     return Markup('<ul class="{}">\n{}\n</ul>').format(kind, Markup("\n").join(items))

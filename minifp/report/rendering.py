@@ -17,7 +17,8 @@ from minifp.report.content import Document, Facts, Finding, Links, Part, Picture
 from minifp.report.csv_text import csv_text
 from minifp.report.json_text import json_text
 from minifp.report.look import SCREEN, Look
-from minifp.report.plain_text import columns, fill
+from minifp.report.pieces import Pieces, Style, html, plain
+from minifp.report.plain_text import columns, entries, fill
 from minifp.report.rows import Rows
 
 NUMBERS = re.compile(r"[-+±<\[\]\d.,e ]*\d[-+±<\[\]\d.,e ]*")  # a cell that LaTeX sets as a formula
@@ -29,6 +30,7 @@ SPECIAL = {
 }
 CAPTIONS = "captions.txt"
 LONGEST_NAME = 20  # characters of a code on a line of a terminal; longer ones break at their commas
+LONGEST = 26  # characters of a name in a table with its caption there
 IN_PAGE = Look(width=4.2)  # inches, where letters grow with the picture
 MOST_SECTIONS = 4  # of a page without a table of contents
 
@@ -94,10 +96,12 @@ def _joined(*texts: str) -> str:
 # ---- for people at a terminal, and for other documents -------------------------------------------
 
 
-def terminal(document: Document) -> str:
-    """Texts, tables, then findings and notes, at most 100 columns wide where that can be."""
+def terminal(document: Document, style: Style = plain) -> str:
+    """Texts, tables, then findings and notes, at most 100 columns wide where that can be. style:
+    the colours of Pieces, and of what is "muted" or a "title"."""
     said = (fill(str(text), hang="  ") for text in (*document.findings, *document.notes))
-    parts = [fill(document.about), *_read(document, _plain), "\n".join(said)]
+    render = partial(_plain, style=style)
+    parts = [fill(document.about), *_read(document, render), "\n".join(said)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -118,10 +122,11 @@ def _read(document: Document, render: Callable, mark: str = "") -> Iterator[str]
             yield from filter(None, (section.title and mark + section.title, *texts))
 
 
-def _in_brief(part: Part, is_folded: bool) -> str | Table | None:
+def _in_brief(part: Part, is_folded: bool) -> str | Table | Facts | None:
     """What terminals and Markdown have of a part."""
-    if type(part) is str and not is_folded:
+    if not is_folded and (type(part) is str or (isinstance(part, Facts) and part.title)):
         return part
+    is_folded = is_folded or (isinstance(part, Table) and part.is_folded)
     if not isinstance(part, Table) or (part.brief is None and is_folded) or part.brief == ():
         return None
     if part.brief is None:
@@ -131,13 +136,19 @@ def _in_brief(part: Part, is_folded: bool) -> str | Table | None:
     return replace(part, rows=[[row[i] for i in places] for row in part.rows], text_columns=texts)
 
 
-def _plain(part: str | Table) -> str:
+def _plain(part: str | Table | Facts, style: Style = plain) -> str:
     if isinstance(part, str):
         return fill(part)
+    if isinstance(part, Facts):
+        return "\n".join([style(part.title, "title"), *entries(part.rows, style)])
+    if part.is_named:
+        rows = [[_end_of(row[0]), *row[1:]] for row in part.rows[: part.most]]
+        more = len(part.rows) - len(rows)
+        texts = [fill(part.caption), columns(rows, (0, *part.text_columns), style)]
+        return "\n".join(texts + [f"(and {more} more)"] * (more > 0))
     if not part.is_grouped:
-        name = _broken if part.code else str
-        rows = [[name(first), *rest] for first, *rest in part.rows]
-        return columns(rows, text_columns=(0, *part.text_columns))
+        rows = [[_broken(row[0]), *row[1:]] for row in part.rows] if part.code else part.rows
+        return columns(rows, (0, *part.text_columns), style)
     texts = columns([row[1:] for row in part.rows], (0, *(i - 1 for i in part.text_columns)))
     head, line, *rest = texts.split("\n")
     groups = [row[0] for row in part.rows[1:]]
@@ -150,16 +161,33 @@ def _broken(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else name.replace(",", ",\n  ")
 
 
-def _marked(part: str | Table) -> str:
+def _end_of(name: str) -> str:
+    """A name of at most LONGEST characters: its end, by which names of layers differ."""
+    return name if len(name) <= LONGEST else f"...{name[3 - LONGEST :]}"
+
+
+def _marked(part: str | Table | Facts) -> str:
     if isinstance(part, str):
         return words.printed(part)
+    if isinstance(part, Facts):
+        part = Table(part.title, [[part.title, ""], *part.rows])
     head, *rows = [[cell.replace("|", r"\|") for cell in row] for row in _printed(part)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
 def _printed(table: Table) -> list[list[str]]:
-    """Its rows, with real minus signs behind the first column."""
-    return [[first, *map(words.printed, rest)] for first, *rest in table.rows]
+    """Its rows, with real minus signs in Pieces and behind the first column."""
+
+    def name(text):
+        return html(text) if isinstance(text, Pieces) else text
+
+    return [[name(first), *map(_signs, rest)] for first, *rest in table.rows]
+
+
+def _signs(text: str) -> str:
+    if isinstance(text, Pieces | Markup):
+        return html(text) if isinstance(text, Pieces) else text
+    return words.printed(text)
 
 
 def latex(table: Table, groups: Iterable[int] = (), notes: Iterable[str] = ()) -> str:
@@ -197,13 +225,16 @@ def escaped(text: str) -> str:
 # ---- as pages ------------------------------------------------------------------------------------
 
 
-def page(document: Document, is_alone: bool = False) -> Markup:
-    """A page that needs no network. is_alone: whether no other page lies beside it."""
+def page(document: Document, is_alone: bool = False, progress: bool = False) -> Markup:
+    """A page that needs no network. is_alone: whether no other page lies beside it. progress:
+    whether a bar is shown where its sections take long."""
     notes = [words.printed(text) for text in document.notes]
     notes += [] if drawing.is_available() else [f"{drawing.HOW_TO_GET}."]
-    sections = [_section(section, is_alone) for section in document.sections if section.title]
+    titled = [section for section in document.sections if section.title]
+    titled = _in_progress(titled, f"{document.name}'s page") if progress else titled
+    sections = [*filter(None, (_section(section, is_alone) for section in titled))]
     lead = chain(*(section.parts for section in document.sections if not section.title))
-    below = Markup("\n").join(filter(None, sections))
+    below = Markup("\n").join(sections)
     content = [
         markup.header(document.title, words.printed(document.about)),
         _findings(document),
@@ -215,7 +246,23 @@ def page(document: Document, is_alone: bool = False) -> Markup:
     body = Markup("\n").join(filter(None, content))
     has_charts = any(isinstance(one, Group) for one in document.drawn)
     charts = (chart_markup.style(), chart_markup.script()) if has_charts else (Markup(), Markup())
-    return frame.document(document.title, body, charts[0] + document.style, charts[1])
+    style, script = charts[0] + document.style, charts[1] + document.script
+    return frame.document(document.title, body, style, script)
+
+
+def _in_progress(sections: list[Section], name: str) -> Iterable[Section]:
+    from minifp.runtime.bars import tqdm
+
+    return tqdm(sections, delay=2, desc=f"the {name}", unit="section", leave=False)
+
+
+def inline(document: Document, kind: str) -> Markup:
+    """All of its sections as they stand in a notebook, in a <div> of a class that its style knows,
+    without scripts, findings and notes."""
+    title = Markup("<h1>{}</h1>").format(document.title) if document.title else Markup()
+    parts = map(_html, chain(*(section.parts for section in document.sections)))
+    content = [title, markup.paragraph(document.about, "small"), *parts]
+    return frame.embedded(Markup("\n").join(filter(None, content)), document.style, kind)
 
 
 def card(document: Document) -> Markup:
@@ -252,6 +299,8 @@ def _section(section: Section, is_alone: bool) -> Markup:
 def _html(part: Part) -> Markup:
     if isinstance(part, Markup):
         return part
+    if callable(part):
+        return part()
     if isinstance(part, list):
         if any(isinstance(one, Finding) for one in part):
             return _verdicts(part)
@@ -265,7 +314,9 @@ def _text(text: str) -> Markup:
 
 
 def _facts(facts: Facts) -> Markup:
-    return markup.facts(facts.rows)
+    rows = [(name, html(text) if isinstance(text, Pieces) else text) for name, text in facts.rows]
+    table = markup.facts(rows)
+    return markup.card(facts.title, table) if facts.title else table
 
 
 def _links(links: Links) -> Markup:
@@ -278,7 +329,8 @@ def _table(table: Table) -> Markup:
     name = markup.code if table.code else str
     place = int(table.is_grouped)
     cells = [[*row[:place], name(row[place]), *row[place + 1 :]] for row in rows]
-    return markup.table(table.caption, head, cells, table.text_columns)
+    content = markup.table(table.caption, head, cells, table.text_columns)
+    return markup.details(table.caption, content) if table.is_folded else content
 
 
 def _picture(picture: Picture) -> Markup:
@@ -287,9 +339,9 @@ def _picture(picture: Picture) -> Markup:
         return Markup()
     said = words.printed(picture.said)
     svg = drawing.inline_svg(figure, picture.name, picture.title, said)
-    if picture.is_map:  # it scrolls, by keys too
-        frame = Markup('<figure class="map" role="group" tabindex="0" aria-label="{}">{}</figure>')
-        return frame.format(picture.title, svg)
+    if picture.is_map:
+        region = Markup('<div class="map" role="group" tabindex="0" aria-label="{}">\n{}\n</div>')
+        svg = region.format(picture.title, svg)
     return markup.wide(svg, picture.caption and words.printed(picture.caption))
 
 

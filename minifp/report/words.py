@@ -148,6 +148,16 @@ def percent(share: float) -> str:
     return f"{short(100 * share)}%"
 
 
+def share_text(n: float, total: float) -> str:
+    """A share in percent, plainly: 0, 0.012%, 1.23%, 45.6%, 7.1e-4%."""
+    if not n or not total:
+        return "0"
+    share = 100 * n / total
+    if share < 0.001:
+        return f"{share:.1e}%".replace("e-0", "e-")
+    return f"{share:.3f}%" if share < 0.1 else f"{share:.2f}%" if share < 10 else f"{share:.1f}%"
+
+
 def power_text(k: float) -> str:
     """2 to the k: raised where k is whole, else its value."""
     return superscript(int(k)) if k == int(k) else f"2^{typeset(f'{k:.3g}')}"

@@ -15,6 +15,7 @@ import numpy as np
 
 from minifp.numerics.formats import format_of
 from minifp.numerics.number_format import Format
+from minifp.report.words import plural
 from minifp.scope.borders import is_short, kept_from, too_large_from
 from minifp.scope.gradient_errors import errors_of, may_hide, rounding_of
 from minifp.scope.histogram import HALF, Histogram, total_of
@@ -90,43 +91,55 @@ class Advice:
         return min(1.0, 3 / self.steps)
 
     def __str__(self) -> str:
+        start = f"All gradients seen, in {plural(self.steps, 'step')}, were"
         if self.zeros == 1:
             return (
-                f"All gradients seen, in {counted(self.steps)}, were stored as 0, so there is no "
-                "advice on the loss scale: observe a run in float32, or with a larger scale."
+                f"{start} stored as 0, so there is no advice on the loss scale: observe a run in "
+                "float32, or with a larger scale."
             )
         if self.seen and not self.largest:
             return (
-                f"All gradients seen, in {counted(self.steps)}, were Inf, NaN or 0, so there is no "
-                "advice on the loss scale: observe steps that are not skipped."
+                f"{start} Inf, NaN or 0, so there is no advice on the loss scale: observe steps "
+                "that are not skipped."
             )
         if not self.steps or not self.largest:
             return "No gradients were seen, so there is no advice on the loss scale."
         if self.low > self.high:
-            said = (
+            text = (
                 f"No constant loss scale fits {self.format}: {power(self.low)} is needed for "
                 f"{self.worst}, but above {power(self.high)} gradients overflow. Clip the "
                 "gradients, or look at the layer"
             )
         elif not self.needed:
-            said = "As far as could be seen, no" if self.unseen else "No"
-            said += (
+            text = "As far as could be seen, no" if self.unseen else "No"
+            text += (
                 f" scaling is needed in {self.format}: without it no layer's gradient is off by "
                 f"more than {TOLERANCE:.0%}"
             )
             if self.rounding >= NOTICED:
-                said += f" beyond what rounding costs with any scale, {self.rounding:.1%}"
-            said += f". Up to {power(self.high)}{self.or_more} nothing overflowed either"
+                text += f" beyond what rounding costs with any scale, {self.rounding:.1%}"
+            text += f". Up to {power(self.high)}{self.or_more} nothing overflowed either"
         else:
-            said = (
+            text = (
                 f"Scaling is needed in {self.format}: a constant from {power(self.low)} to "
                 f"{power(self.high)}, such as {power(self.choice)}. Without it the gradient of "
                 f"{self.worst} is off by {self.errors[0]:.0%}"
             )
             if self.flushed[0] >= NOTICED:
-                said += f", and {self.flushed[0]:.0%} of all gradients that are not 0 are flushed"
+                text += f", and {self.flushed[0]:.0%} of all gradients that are not 0 are flushed"
 
-        return f"{said}. {self.confidence}"
+        return f"{text}. {self.confidence}"
+
+    @property
+    def in_short(self) -> str:
+        """The same in a few words."""
+        if not self.largest:
+            return "No advice on the loss scale"
+        if self.low > self.high:
+            return f"No constant loss scale fits {self.format}"
+        if not self.needed:
+            return f"No loss scale is needed in {self.format}"
+        return f"A loss scale from {power(self.low)} to {power(self.high)} is needed"
 
     @property
     def or_more(self) -> str:
@@ -136,17 +149,17 @@ class Advice:
     @property
     def confidence(self) -> str:
         """How sure this is."""
-        said = (
-            f"Seen in {counted(self.steps)}: the largest gradient was {self.largest:.3g}, which "
-            f"overflows at a scale above {self.ceiling:.3g}"
+        text = (
+            f"Seen in {plural(self.steps, 'step')}: the largest gradient was {self.largest:.3g}, "
+            f"which overflows at a scale above {self.ceiling:.3g}"
         )
         if self.steps > 1:
-            said += (
+            text += (
                 f"; from step to step the largest varied by {self.deviation:.1f} bits (standard "
                 "deviation)"
             )
-        said += ". "
-        said += (
+        text += ". "
+        text += (
             "At no scale that was tried did steps overflow"
             if self.or_more
             else f"With 95% confidence at most {self.overflow_bound:.0%} of all steps overflow at "
@@ -156,17 +169,12 @@ class Advice:
             f"{ENOUGH} steps without an overflow would show that at most {RARE:.0%} do"
         )
         if self.hidden is not None and (self.unseen or self.low >= self.hidden):
-            said += (
+            text += (
                 f". {self.zeros:.0%} of all gradients were stored as 0. How many of them became 0 "
                 f"only when they were stored, at a scale of {power(self.hidden)}, could not be "
                 "seen: observe a run in float32, or with a larger scale"
             )
-        return said + "."
-
-
-def counted(steps: int) -> str:
-    """How many steps, in words: 1 step, 3 steps."""
-    return f"{steps} step" + "s" * (steps != 1)
+        return text + "."
 
 
 def power(k: int) -> str:

@@ -39,8 +39,8 @@ class Beforehand:
         edges = {"below 2^-27": (-(10**6), -27), "2^-27 to 2^-24": (-27, SMALLEST)}
         edges |= {"2^-24 and above": (SMALLEST, 10**6)}
         for name, (low, high) in edges.items():
-            there = sum(n for e, n in total.exponents.items() if low <= e < high)
-            shares_by_range[name] = there / max(total.nonzero, 1)
+            count = sum(n for e, n in total.exponents.items() if low <= e < high)
+            shares_by_range[name] = count / max(total.nonzero, 1)
         return shares_by_range
 
     @property
@@ -69,26 +69,26 @@ class Beforehand:
     def section(self, name: str) -> Section:
         """All of it, with a picture whose file begins with that name."""
         title = f"{self.title}: what the microscope saw beforehand"
-        said = f"{self.text} {self.published}"
+        description = f"{self.text} {self.published}"
         picture = Picture(
-            f"{name}-{PICTURE}", title, said, lambda look: self.figure(), self.published
+            f"{name}-{PICTURE}", title, description, lambda look: self.figure(), self.published
         )
         return Section(title, [self.text, picture])
 
     def figure(self):
         """A matplotlib Figure: gradients of activations by power of two, and float16's window."""
-        with drawing.canvas(WIDTH, 2.6) as (drawn, axes):
+        with drawing.canvas(WIDTH, 2.6) as (figure, axes):
             total = self.findings.total(ACTIVATION_GRADIENTS)
             bars = {e: n / max(total.nonzero, 1) for e, n in total.exponents.items()}
-            low, high = shown(bars)
+            low, high = ends_of(bars)
             exponents = range(low, high + 1)
             draw_bars(axes, exponents, [bars.get(e, 0) for e in exponents], 0, HALF)
             axes.set_xlabel("magnitude, with S = 1; shaded: what float16 holds")
             axes.set_title(f"{self.title}: gradients of activations that are not 0, in float32")
-        return drawn
+        return figure
 
 
-def shown(bars: dict[int, float]) -> tuple[int, int]:
+def ends_of(bars: dict[int, float]) -> tuple[int, int]:
     """The exponents that the axis has room for: those of all but the rarest, and the window."""
     common = [e for e, share in bars.items() if share >= 1e-4] or [SMALLEST]
     return min(*common, SMALLEST) - 1, max(*common, -8) + 1
@@ -106,7 +106,7 @@ def look(
     if path is not None and path.is_file():
         return Beforehand(title, Findings.load(path), published)
     findings = looked_at(task, policy.SINGLE, SEED, data, LOOKS, progress)
-    seen = Beforehand(title, findings, published)
+    result = Beforehand(title, findings, published)
     if folder is not None and path is not None:
         files.write_into(folder, {path: findings._npz()})
-    return seen
+    return result

@@ -36,8 +36,8 @@ def of_step(recorded: Recorded, seed: float, progress: bool = True) -> dict[str,
     from minifp.runtime.bars import tqdm
 
     details: dict[str, Any] = {}
-    shown = {"desc": "one step in detail", "unit": "part", "leave": False, "disable": not progress}
-    with tqdm(total=PARTS, **shown) as bar:
+    how = {"desc": "one step in detail", "unit": "part", "leave": False, "disable": not progress}
+    with tqdm(total=PARTS, **how) as bar:
         try:
             for name, part in parts_of(recorded, seed):
                 details[name] = part
@@ -85,15 +85,14 @@ def of_run(run: ReferenceRun) -> dict:
 
 def of_hardware(rows: list) -> dict:
     """Dimensions, bounds on this machine and on GPUs, and Amdahl's law."""
-    floors = {}
+    floors: dict[str, dict] = {}
     for machine in (machines.measured(), *machines.KNOWN.values()):
-        on = bounds(rows, machine)
-        floors[machine.name] = {
-            "source": machine.source, "ridge": machine.ridge(),
-            "rate": machine.half_rate, "bandwidth": machine.bandwidth,
-            "float16": on.half_floor, "float32": on.single_floor, "shares": on.shares(),
-            "bound": [b.half for b in on.rows],
-        }  # fmt: skip
+        limits = bounds(rows, machine)
+        floor = {"source": machine.source, "ridge": machine.ridge()}
+        floor |= {"rate": machine.half_rate, "bandwidth": machine.bandwidth}
+        floor |= {"float16": limits.half_floor, "float32": limits.single_floor}
+        floor |= {"shares": limits.shares(), "bound": [b.half for b in limits.rows]}
+        floors[machine.name] = floor
     products = share_of_products(rows)
     advice = shape_advice(rows)
     return {
@@ -106,12 +105,12 @@ def of_hardware(rows: list) -> dict:
 
 def of_memory(ledger: MemoryLedger, batch: int | None) -> dict:
     """What a ledger has counted, beside float32, and the largest batches that fit."""
-    here, single = ledger.finish(), ledger.float32
-    memory = {"kinds": list(KINDS), "here": plain(here)}
+    own, single = ledger.finish(), ledger.float32
+    memory: dict[str, Any] = {"kinds": list(KINDS), "here": plain(own)}
     if single is not None:
         memory["float32"] = plain(single)
     if single is not None and batch:
-        both = BatchMemory.of(here, batch), BatchMemory.of(single, batch)
+        both = BatchMemory.of(own, batch), BatchMemory.of(single, batch)
         sizes = sorted({m for machine in machines.KNOWN.values() for m in machine.memory})
         memory["batches"] = [largest_batch(*both, size) for size in (4 * GB, *sizes)]
     return memory

@@ -6,7 +6,9 @@ from typing import Any
 
 from minifp.scope.memory.summary import KINDS
 
-TEXT, NUMBER, WHOLE = ({"type": name} for name in ("string", "number", "integer"))
+TEXT, NUMBER, WHOLE_NUMBER, FLAG = (
+    {"type": name} for name in ("string", "number", "integer", "boolean")
+)
 COUNT = {"type": "integer", "minimum": 0}
 LIMIT = {"type": "number", "exclusiveMinimum": 0}  # of a machine
 KIND: dict = {"enum": [*KINDS]}
@@ -22,64 +24,69 @@ def by_name(of: dict) -> dict:
     return {"type": "object", "additionalProperties": of}
 
 
-def fields(names: str = "", **others: dict) -> dict:
-    """An object that has all of these: texts by their names, and others."""
-    properties = {**dict.fromkeys(names.split(), TEXT), **others}
+def each(kind: dict, names: str) -> dict[str, Any]:
+    """The same for each of some names."""
+    return dict.fromkeys(names.split(), kind)
+
+
+def fields(texts: str, numbers: str = "", counts: str = "", **others: dict) -> dict:
+    """An object that has all of these: texts, numbers and counts by their names, and others."""
+    properties = each(TEXT, texts) | each(NUMBER, numbers) | each(COUNT, counts) | others
     return {"type": "object", "properties": properties, "required": [*properties]}
 
 
+NUMBERED: dict[str, Any] = {"number": WHOLE_NUMBER}
 KERNEL = fields(
-    "phase operation module kernel role why computes_in sums_in dot_in", number=WHOLE,
-    inputs=rows(TEXT), outputs=rows(TEXT), bytes_read=COUNT, bytes_written=COUNT,
-    flops=NUMBER, seconds=NUMBER, intensity=NUMBER,
-)  # fmt: skip
-MACHINE = fields(
-    rate=LIMIT, bandwidth=LIMIT, ridge=LIMIT, float16=NUMBER, float32=NUMBER,
-    shares=by_name(NUMBER), bound=rows(TEXT),
-)  # fmt: skip
-SHAPE = fields("module operation dimension", size={"type": "integer", "minimum": 1}, share=NUMBER)
+    "phase operation module kernel role why computes_in sums_in dot_in",
+    "flops seconds intensity",
+    "bytes_read bytes_written",
+    **each(rows(TEXT), "inputs outputs"),
+    **NUMBERED,
+)
+LIMITS = each(LIMIT, "rate bandwidth ridge")
+MACHINE = fields("", "float16 float32", shares=by_name(NUMBER), bound=rows(TEXT), **LIMITS)
+SHAPE = fields("module operation dimension", "share", size={"type": "integer", "minimum": 1})
 FACTORS = {"type": "object", "patternProperties": {r"^\d+(\.\d+)?$": NUMBER}}
 HARDWARE = fields(
-    machines={**by_name(MACHINE), "minProperties": 1}, shapes=rows(SHAPE), products=NUMBER,
+    "",
+    "products",
+    machines={**by_name(MACHINE), "minProperties": 1},
+    shapes=rows(SHAPE),
     amdahl={**FACTORS, "additionalProperties": False},
-)  # fmt: skip
-TAPE = fields(
-    boxes=rows(fields("label module format", number=WHOLE, x=NUMBER, y=NUMBER)),
-    edges=rows(fields("label format", source=WHOLE, target=WHOLE)), height=COUNT,
-)  # fmt: skip
-VALUE = fields(
-    "phase operation module value format", number=WHOLE, added=NUMBER, inherited=NUMBER,
-    added_ulp=rows(NUMBER, 1), inherited_ulp=rows(NUMBER, 1),
-)  # fmt: skip
-EFFECTS = {"on gradients": NUMBER, "on loss": NUMBER}
-REFERENCE = fields(
-    "reference", loss=NUMBER, loss_reference=NUMBER, gradients=NUMBER, rows=rows(VALUE),
-    contributions=rows(fields("operation module line", added=NUMBER, **EFFECTS)),
-)  # fmt: skip
+)
+BOX = fields("label module format", "x y", **NUMBERED)
+EDGE = fields("label format", **each(WHOLE_NUMBER, "source target"))
+TAPE = fields("", "", "height", boxes=rows(BOX), edges=rows(EDGE))
+ULPS = each(rows(NUMBER, 1), "added_ulp inherited_ulp")
+VALUE = fields("phase operation module value format", "added inherited", **ULPS, **NUMBERED)
+EFFECTS = each(NUMBER, "added") | {"on gradients": NUMBER, "on loss": NUMBER}
+CAUSES = rows(fields("operation module line", **EFFECTS))
+ERRORS = "loss loss_reference gradients"
+REFERENCE = fields("reference", ERRORS, rows=rows(VALUE), contributions=CAUSES)
 HOLDER = {"type": "array", "prefixItems": [KIND, TEXT, COUNT], "minItems": 3, "maxItems": 3}
-HELD = fields(
-    "at", now=by_name(COUNT), peak=COUNT, growth=WHOLE, holders=rows(HOLDER),
-    timeline=rows(fields("phase operation module", bytes=by_name(COUNT))),
-)  # fmt: skip
-MEMORY = fields(kinds=rows(KIND), here=HELD)
-MEMORY["properties"] |= {
-    "float32": HELD, "batches": rows(fields(capacity=COUNT, mixed=COUNT, float32=COUNT)),
-}  # fmt: skip
+EVENT = fields("phase operation module", bytes=by_name(COUNT))
+BYTES = {"now": by_name(COUNT), "holders": rows(HOLDER), "timeline": rows(EVENT)}
+PEAK = fields("at", "", "peak", growth=WHOLE_NUMBER, **BYTES)
+MEMORY = fields("", kinds=rows(KIND), here=PEAK)
+MEMORY["properties"] |= {"float32": PEAK, "batches": rows(fields("", "", "capacity mixed float32"))}
 CHECK = fields(
-    "status", scale={"type": ["integer", "string", "null"]}, advised={"type": "boolean"},
-    loss={"type": ["number", "null"]}, skipped=COUNT, steps=COUNT,
-)  # fmt: skip
+    "status",
+    "",
+    "skipped steps",
+    scale={"type": ["integer", "string", "null"]},
+    advised=FLAG,
+    loss={"type": ["number", "null"]},
+)
+PARTS = {"step": WHOLE_NUMBER, "refused": TEXT, "batch": {"type": ["integer", "null"]}}
+PARTS["trace"] = fields("", "flops seconds", "bytes", rows=rows(KERNEL))
+PARTS |= {"hardware": HARDWARE, "tape": TAPE, "reference": rows(REFERENCE)}
+PARTS |= {"memory": MEMORY, "check": rows(CHECK)}
 DETAILS = {
     "type": "object",
-    "properties": {
-        "step": WHOLE, "refused": TEXT, "batch": {"type": ["integer", "null"]},
-        "trace": fields(flops=NUMBER, bytes=COUNT, seconds=NUMBER, rows=rows(KERNEL)),
-        "hardware": HARDWARE, "tape": TAPE, "reference": rows(REFERENCE), "memory": MEMORY,
-        "check": rows(CHECK),
-    },
+    "properties": PARTS,
     "additionalProperties": False,
     "dependentRequired": {"trace": ["step"], "reference": ["step"], "hardware": ["trace"]},
-}  # fmt: skip
+}
 
 
 def not_together(details: dict[str, Any]) -> str:
@@ -91,5 +98,5 @@ def not_together(details: dict[str, Any]) -> str:
             return f", in details.hardware.machines.{name}: limits that are not finite"
     tape = details.get("tape", {"boxes": (), "edges": ()})
     ends = {edge[end] for edge in tape["edges"] for end in ("source", "target")}
-    known = {box["number"] for box in tape["boxes"]}
-    return ", in details.tape: an edge to no box" if ends - known else ""
+    numbers = {box["number"] for box in tape["boxes"]}
+    return ", in details.tape: an edge to no box" if ends - numbers else ""

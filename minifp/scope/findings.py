@@ -12,10 +12,24 @@ import numpy as np
 
 from minifp.errors import ArgumentError
 from minifp.numerics.number_format import FORMATS
+from minifp.report import rendering
+from minifp.report.content import Document
+from minifp.report.documented import Shown
 from minifp.runtime import untrusted
 from minifp.saving import files
 from minifp.scope.borders import too_large_from
-from minifp.scope.details_schema import DETAILS, not_together
+from minifp.scope.details_schema import (
+    DETAILS,
+    FLAG,
+    LIMIT,
+    NUMBER,
+    TEXT,
+    WHOLE_NUMBER,
+    by_name,
+    each,
+    not_together,
+    rows,
+)
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
 from minifp.scope.record import Record
@@ -24,22 +38,22 @@ from minifp.scope.updates import Updates
 VERSION = 3  # 2 knew float16 alone, 1 had what `details` calls "reference" under another name
 BEFORE = 2  # the oldest that is read
 FILES = "report.html", "scope.npz", "scope.txt", "scope.csv", "scope.png"
-PLAIN = (  # of a step
-    *("step", "stepped", "reason", "scale", "dial", "grad_norm", "rates", "formats"),
-)
+PLAIN = ("step", "stepped", "reason", "scale", "dial", "grad_norm", "rates", "formats")  # of a step
+WHOLE = ("about", "scales", "skipped", "diagnoses", "warnings", "details")  # of all of it
 
 
-class Findings(Record):
+class Findings(Shown, Record):
     """What was seen of a training run: see Record. It shows, saves and reads itself."""
 
     # ---- as text, page and picture ----
 
+    def document(self) -> Document:
+        """All that is shown of it."""
+        return import_module("minifp.scope.page.microscope_document").document(self)
+
     def summary(self) -> str:
         """All of it in a page of plain text."""
-        return import_module("minifp.scope.page.text").text_of(self)
-
-    def __str__(self) -> str:
-        return self.summary()
+        return self.table()
 
     def rows(self) -> list[dict[str, Any]]:
         """Where the numbers lie, as data: a dict for each layer of each kind in each step that was
@@ -55,7 +69,7 @@ class Findings(Record):
         return files.write(path, self._page(progress))
 
     def _page(self, progress):
-        return import_module("minifp.scope.page.microscope_page").page(self, progress)
+        return rendering.page(self.document(), progress=progress)
 
     def write(self, folder: str | Path, progress: bool = True) -> Path:
         """Write page (report.html), data (scope.npz, and scope.csv for others), text and picture
@@ -67,9 +81,6 @@ class Findings(Record):
         paths = places(folder)
         files.write_all(dict(zip(paths, contents)))
         return paths[0]
-
-    def _repr_html_(self) -> str:
-        return import_module("minifp.scope.page.microscope_page").fragment(self)
 
     def _repr_png_(self) -> str | None:
         """As base64, which JSON can carry: not every kernel encodes bytes."""
@@ -95,21 +106,18 @@ class Findings(Record):
                     rows.append((*place, h.zeros, h.infs, h.nans))
                     ends.append((h.largest, h.smallest))
                     counts.append(h.counts)
-        told = {
-            "version": VERSION, "about": self.about, "names": names, "kinds": KINDS,
-            "borders": self.borders,
-            "steps": [{name: getattr(step, name) for name in PLAIN} for step in self.steps],
-            "updates": [{n: asdict(u) for n, u in s.updates.items()} for s in self.steps],
-            "scales": self.scales, "skipped": self.skipped, "diagnoses": self.diagnoses,
-            "warnings": self.warnings, "details": self.details,
-        }  # fmt: skip
-        text = np.frombuffer(json.dumps(told, default=plain).encode(), np.uint8)
+        texts = {"version": VERSION, "names": names, "kinds": KINDS, "borders": self.borders}
+        texts |= {name: getattr(self, name) for name in WHOLE}
+        texts["steps"] = [{name: getattr(step, name) for name in PLAIN} for step in self.steps]
+        texts["updates"] = [{n: asdict(u) for n, u in s.updates.items()} for s in self.steps]
+        arrays: dict[str, Any] = {
+            "json": np.frombuffer(json.dumps(texts, default=plain).encode(), np.uint8),
+            "histograms": np.array(rows, np.int64).reshape(-1, 8),
+            "ends": np.array(ends, np.float64).reshape(-1, 2),
+            "counts": np.concatenate([np.zeros((0, len(self.borders)), np.int64), *counts]),
+        }
         out = io.BytesIO()
-        np.savez_compressed(
-            out, json=text, histograms=np.array(rows, np.int64).reshape(-1, 8),
-            ends=np.array(ends, np.float64).reshape(-1, 2),
-            counts=np.concatenate([np.zeros((0, len(self.borders)), np.int64), *counts]),
-        )  # fmt: skip
+        np.savez_compressed(out, **arrays)
         return out.getvalue()
 
     @staticmethod
@@ -119,17 +127,17 @@ class Findings(Record):
             place = files.as_path(path)
             if not place.exists():
                 raise FileNotFoundError
-            held = untrusted.arrays_of(untrusted.content(place), path)
-            told = untrusted.parsed(held["json"].tobytes(), path, finite=False)
-            rows, ends, counts = held["histograms"], held["ends"], held["counts"]
-            if told["version"] == BEFORE:
-                told |= of_before(told)
-            elif told["version"] != VERSION:
-                raise ValueError(f"written by another version of minifp ({told['version']})")
-            wrong = untrusted.not_as(expected(), told) or wrong_arrays(rows, ends, counts, told)
-            if wrong := wrong or not_together(told["details"]):
+            arrays = untrusted.arrays_of(untrusted.content(place), path)
+            texts = untrusted.parsed(arrays["json"].tobytes(), path, finite=False)
+            rows, ends, counts = arrays["histograms"], arrays["ends"], arrays["counts"]
+            if texts["version"] == BEFORE:
+                texts |= of_before(texts)
+            elif texts["version"] != VERSION:
+                raise ValueError(f"written by another version of minifp ({texts['version']})")
+            wrong = untrusted.not_as(expected(), texts) or wrong_arrays(rows, ends, counts, texts)
+            if wrong := wrong or not_together(texts["details"]):
                 raise ValueError(f"damaged{wrong}")
-            return restored(told, rows.tolist(), ends.tolist(), counts)
+            return restored(texts, rows.tolist(), ends.tolist(), counts)
         except FileNotFoundError:
             raise ArgumentError(f"{path}: no such file") from None
         except (ArgumentError, MemoryError):
@@ -147,35 +155,24 @@ def places(folder: str | Path) -> list[Path]:
 
 def expected() -> dict:
     """The JSON schema of what a file holds beside arrays."""
-    text, number = {"type": "string"}, {"type": "number"}
-    table, texts = {"type": "object"}, {"type": "array", "items": {"type": "string"}}
-    formats = {
-        **table,
-        "required": [*KINDS],
-        "additionalProperties": {**table, "additionalProperties": text},
-    }
-    border = {"type": "array", "prefixItems": [number, {"type": "boolean"}], "minItems": 2}
-    told = {"type": "array", "items": {**table, "required": ["step", "text"]}}
-    alone = {**table, "additionalProperties": {"type": "integer"}}
-    update = {**table, "properties": {"alone": alone}, "additionalProperties": number}
-    properties = {"formats": formats, "step": {"type": "integer"}, "dial": number, "scale": number}
-    parts = {
-        "about": table, "names": texts, "kinds": {"const": [*KINDS]}, "warnings": texts,
-        "borders": {"type": "array", "items": {**border, "maxItems": 2}},
-        "steps": {"type": "array", "items": {**table, "properties": properties}},
-        "updates": {"type": "array", "items": {**table, "additionalProperties": update}},
-        "scales": {"type": "array", "items": {**number, "exclusiveMinimum": 0}},
-        "skipped": {"type": "array", "items": {"type": "boolean"}},
-        "diagnoses": told, "details": DETAILS,
-    }  # fmt: skip
+    table = {"type": "object"}
+    border = {"type": "array", "prefixItems": [NUMBER, FLAG], "minItems": 2, "maxItems": 2}
+    update = {**by_name(NUMBER), "properties": {"alone": by_name(WHOLE_NUMBER)}}
+    formats = {**by_name(by_name(TEXT)), "required": [*KINDS]}
+    step = {"formats": formats, "step": WHOLE_NUMBER, "dial": NUMBER, "scale": NUMBER}
+    parts = each(rows(TEXT), "names warnings")
+    parts |= {"about": table, "kinds": {"const": [*KINDS]}, "borders": rows(border)}
+    parts |= {"steps": rows({**table, "properties": step}), "updates": rows(by_name(update))}
+    parts |= {"scales": rows(LIMIT), "skipped": rows(FLAG), "details": DETAILS}
+    parts["diagnoses"] = rows({**table, "required": ["step", "text"]})
     return {**table, "properties": parts, "required": [*parts]}
 
 
-def wrong_arrays(rows, ends, counts, told) -> str:
+def wrong_arrays(rows, ends, counts, texts) -> str:
     """How arrays do not fit together; "" where they do."""
     bins = int(rows[:, 4].sum()) if rows.ndim == 2 and rows.shape[1] == 8 else -1
     kinds = [a.dtype.kind for a in (rows, ends, counts)]
-    shapes = (len(rows), 2), (bins, len(told["borders"]))
+    shapes = (len(rows), 2), (bins, len(texts["borders"]))
     if (
         kinds != ["i", "f", "i"]
         or (ends.shape, counts.shape) != shapes
@@ -186,31 +183,30 @@ def wrong_arrays(rows, ends, counts, told) -> str:
     return ""
 
 
-def restored(told: dict, rows: list, ends: list, counts: np.ndarray) -> Findings:
+def restored(texts: dict, rows: list, ends: list, counts: np.ndarray) -> Findings:
     """Findings from what a file holds."""
-    steps = [ObservedStep(**step) for step in told["steps"]]
-    start, borders = 0, tuple(map(tuple, told["borders"]))
+    steps = [ObservedStep(**step) for step in texts["steps"]]
+    start, borders = 0, tuple(map(tuple, texts["borders"]))
     for (i, k, name, lowest, bins, zeros, infs, nans), (largest, smallest) in zip(rows, ends):
         part = counts[start : start + bins]
         start += bins
         h = Histogram(lowest, part, zeros, infs, nans, largest, smallest, borders)
-        steps[i].histograms[told["kinds"][k]][told["names"][name]] = h
-    for step, updates in zip(steps, told["updates"]):
+        steps[i].histograms[texts["kinds"][k]][texts["names"][name]] = h
+    for step, updates in zip(steps, texts["updates"]):
         step.updates = {name: Updates(**fields) for name, fields in updates.items()}
-    names = "about", "scales", "skipped", "diagnoses", "warnings", "details"
-    return Findings(steps=steps, **{name: told[name] for name in names})
+    return Findings(steps=steps, **{name: texts[name] for name in WHOLE})
 
 
-def of_before(told: dict) -> dict:
+def of_before(texts: dict) -> dict:
     """What a file of the version before lacks, as it would be there."""
     half, steps = FORMATS["float16"], []
-    for step in told["steps"]:
-        stored = dict.fromkeys(told["names"], half.name) if step.pop("in_half") else {}
+    for step in texts["steps"]:
+        stored = dict.fromkeys(texts["names"], half.name) if step.pop("in_half") else {}
         formats = {kind: stored if kind in GRADIENTS else {} for kind in KINDS}
         steps.append({**step, "formats": formats})
     updates = [
         {name: {"alone": {half.name: u.pop("lost_in_half")}, **u} for name, u in of.items()}
-        for of in told["updates"]
+        for of in texts["updates"]
     ]
     borders = [[1.0, False], [1.0, True], [*too_large_from(half).place]]
     return {"borders": borders, "steps": steps, "updates": updates}

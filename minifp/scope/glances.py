@@ -3,7 +3,7 @@ share of the time that one can afford. The playground shows them; nothing is kep
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,12 +23,12 @@ PATIENCE = 8  # steps of other optimizers after which one is not waited for
 class Glances:
     """An observer of optimizers (for `mixed.observers`): looks at some steps of each.
 
-    told: called as told(optimizer, data) after each step that was looked at; see `data_of`. The
+    tell: called as tell(optimizer, data) after each step that was looked at; see `data_of`. The
     first step of a run is not: only it says which optimizer trains.
     """
 
-    def __init__(self, told: Callable[[Any, dict], None]) -> None:
-        self.told = told
+    def __init__(self, tell: Callable[[Any, dict], None]) -> None:
+        self.tell = tell
         self.counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # steps each has made
         self.watch: Watch | None = None
         self.of: Any = None  # the optimizer that is watched
@@ -59,30 +59,27 @@ class Glances:
 
     def _look(self, optimizer, number):
         self.of, self.waited, self.began = optimizer, 0, perf_counter()
-        seen = ObservedStep(number, dial=optimizer.dial)
-        self.watch = Watch(None, seen, optimizer.parameters)
+        step = ObservedStep(number, dial=optimizer.dial)
+        self.watch = Watch(None, step, optimizer.parameters)
         self.watch.begin()
 
     def _finish(self, watch, optimizer, result):
-        seen = watch.settle(result, result.scale_before)
+        step = watch.settle(result, result.scale_before)
         self.close()
-        self.told(optimizer, data_of(seen))
+        self.tell(optimizer, data_of(step))
         took = perf_counter() - self.began
         self.due = perf_counter() + took * (1 / SHARE - 1)
 
 
-def data_of(seen: ObservedStep) -> dict[str, Any]:
+def data_of(step: ObservedStep) -> dict[str, Any]:
     """A step in plain numbers: its number, log2 of its loss scale, the updates that were wanted and
     those that were lost, and of each of KINDS what `kind_data` says."""
-    record = Record(steps=[seen])
-    updates = seen.updates.values()
-    return {
-        "step": seen.step,
-        "shift": seen.shift,
-        "updates": {"wanted": sum(u.wanted for u in updates), "lost": sum(u.lost for u in updates),
-                    "alone": sum(u.number("float16") for u in updates)},
-        "kinds": [kind_data(record, kind) for kind in KINDS],
-    }  # fmt: skip
+    record = Record(steps=[step])
+    updates = step.updates.values()
+    counts = {"wanted": sum(u.wanted for u in updates), "lost": sum(u.lost for u in updates)}
+    counts["alone"] = sum(u.number("float16") for u in updates)
+    kinds = [kind_data(record, kind) for kind in KINDS]
+    return {"step": step.step, "shift": step.shift, "updates": counts, "kinds": kinds}
 
 
 def kind_data(record: Record, kind: str) -> dict[str, Any]:
@@ -95,23 +92,21 @@ def kind_data(record: Record, kind: str) -> dict[str, Any]:
     of_gradients = kind in GRADIENTS
     shift = record.steps[0].shift
     scales = range(LEAST, MOST + 1) if of_gradients else range(shift, shift + 1)
-    return {
-        "title": TITLES[kind], "gradient": of_gradients,
-        "total": h.total, "zeros": h.zeros, "broken": h.infs + h.nans, "nonzero": h.nonzero,
-        "lowest": h.lowest, "counts": h.counts.sum(axis=1).tolist(),
-        "format": {"name": format.name, **window(format)},
-        "first": scales[0], "losses": losses(h, format, (k - shift for k in scales)),
-    }  # fmt: skip
+    data = {"title": TITLES[kind], "gradient": of_gradients, "first": scales[0]}
+    data |= {"total": h.total, "zeros": h.zeros, "broken": h.infs + h.nans, "nonzero": h.nonzero}
+    data |= {"lowest": h.lowest, "counts": h.counts.sum(axis=1).tolist()}
+    data["format"] = {"name": format.name, **window(format)}
+    data["losses"] = losses(h, format, [k - shift for k in scales])
+    return data
 
 
 def window(format: Any) -> dict[str, float]:
     """log2 of a format's smallest number, of its smallest normal one and of its largest."""
-    smallest, normal = format.smallest_subnormal, format.smallest_normal
-    return {"smallest": math.log2(smallest), "normal": math.log2(normal),
-            "max": math.log2(format.max), "largest": format.max}  # fmt: skip
+    ends = {"smallest": format.smallest_subnormal, "normal": format.smallest_normal}
+    logs = {name: math.log2(end) for name, end in {**ends, "max": format.max}.items()}
+    return {**logs, "largest": format.max}
 
 
-def losses(h: Histogram, format: Any, shifts: Iterable[int]) -> dict[str, list[int]]:
+def losses(h: Histogram, format: Any, shifts: list[int]) -> dict[str, list[int]]:
     """How many numbers would be lost, in each way, multiplied by 2 to each of these."""
-    shifts = [*shifts]
     return {name: [count(h, shift, format) for shift in shifts] for name, count in LOSSES.items()}

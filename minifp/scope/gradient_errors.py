@@ -51,9 +51,9 @@ def errors_of(histogram: Histogram, shifts: np.ndarray, format: Format = HALF) -
     stored = exponents + shifts
     gap = np.maximum(stored, 1 - format.bias) - format.mantissa_bits
     rounding = 4.0 ** (gap - shifts - middle) / 12
-    there = squares[:, :first].sum(axis=1) + histogram.counts[:, first:].sum(axis=1) * rounding
+    partly = squares[:, :first].sum(axis=1) + histogram.counts[:, first:].sum(axis=1) * rounding
     flushed, at = stored < border.exponent, stored == border.exponent
-    squared = np.select([flushed, at], [squares.sum(axis=1), there], others * rounding)
+    squared = np.select([flushed, at], [squares.sum(axis=1), partly], others * rounding)
     return np.sqrt(np.minimum(squared.sum(axis=1) / squares.sum(), 1.0))
 
 

@@ -158,10 +158,10 @@ class Histogram:
         if not self.largest or not border.is_reached(self.largest, shift):
             return 0, 0
         exponent = border.exponent - shift
-        above, there = self.nonzero - self._below(exponent + 1), self._bin(exponent)
+        above, parts = self.nonzero - self._below(exponent + 1), self._bin(exponent)
         first = bisect_left(self.borders, border.place)
         last = bisect_right(self.borders, border.place) - 1
-        return above + int(there[first:].sum()), above + int(there[last:].sum())
+        return above + int(parts[first:].sum()), above + int(parts[last:].sum())
 
     def headroom(self, format: Format = HALF) -> float:
         """Bits between the largest number and the format's: log2(65504 / largest); Inf for none."""

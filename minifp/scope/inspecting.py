@@ -45,18 +45,18 @@ def inspect(
     before = {} if checkpoint is None else run_in(checkpoint)
     precision = before.get("precision") if precision is None else precision
     seed = before.get("seed") if seed is None else seed
-    run = asked(task, precision, seed, epochs, steps, dial)
+    run = run_of(task, precision, seed, epochs, steps, dial)
     task, data = run[0], run[-1]
     total = 1 if checkpoint is not None else total_steps(task, data[0])
     with ExitStack() as stack:
         stack.enter_context(default_device(device))
         bar = stack.enter_context(bar_of(task, total, progress))
-        seen = {"path": checkpoint, "details": DETAILS, "progress": progress}
-        scope = watched(*run, every, lambda *_: bar.update(), **seen)
+        how = {"path": checkpoint, "details": DETAILS, "progress": progress}
+        scope = watch(*run, every, lambda *_: bar.update(), **how)
         scope.about |= {"task": task.name, "seed": run[2]}
         if check and INTERRUPTED not in scope.about:
             try:
-                for row in checked(*run, scope, bar):
+                for row in check_runs(*run, scope, bar):
                     scope.details.setdefault("check", []).append(row)
             except KeyboardInterrupt:
                 scope.about[INTERRUPTED] = "while the advice was checked"
@@ -69,25 +69,23 @@ def looked_at(task, precision, seed, data, looks, progress) -> Microscope:
     with bar_of(task, total, progress) as bar:
         bar.set_postfix_str(f"the microscope looks at {precision}")
         every = max(1, total // looks)
-        return watched(task, precision, seed, data, every, lambda *_: bar.update())
+        return watch(task, precision, seed, data, every, lambda *_: bar.update())
 
 
 def follow(
-    task: Any, precision: str | None = None, seed: int | None = None, epochs: int | None = None,
-    steps: int | None = None, dial: int | None = None, *, every: int = 20,
-    device: str | None = None, begin: Callable[[Task, int], OnStep],
-) -> Microscope:  # fmt: skip
+    task: Any, begin: Callable[[Task, int], OnStep], every: int, device: str | None, **run: Any
+) -> Microscope:
     """Train a task under the microscope for somebody who looks on: `minifp watch`.
 
     begin(task, steps in all): called once, returns what is called after each step with the
-    Microscope and the losses so far. All else as `inspect` has it, but for what takes a step apart.
+    Microscope and the losses so far. All else, and run: as `inspect` has it.
     """
-    run = asked(task, precision, seed, epochs, steps, dial)
+    parts = run_of(task, **run)
     with default_device(device):
-        return watched(*run, every, begin(run[0], total_steps(run[0], run[-1][0])))
+        return watch(*parts, every, begin(parts[0], total_steps(parts[0], parts[-1][0])))
 
 
-def asked(task, precision, seed, epochs, steps, dial) -> tuple[Task, str, int, tuple]:
+def run_of(task, precision, seed, epochs, steps, dial) -> tuple[Task, str, int, tuple]:
     """(task, precision, seed, data) of a run, with what it has by default."""
     task = adjusted(load_task(task), epochs, steps, dial)
     precision = canonical(DEFAULT_PRECISION if precision is None else precision)[0]
@@ -98,8 +96,8 @@ def bar_of(task, total, progress):
     """The progress bar."""
     from minifp.runtime.bars import tqdm
 
-    shown = {"desc": task.name, "unit": "step", "mininterval": 0.5}
-    return tqdm(total=total, disable=not progress, **shown)
+    how = {"desc": task.name, "unit": "step", "mininterval": 0.5}
+    return tqdm(total=total, disable=not progress, **how)
 
 
 def run_in(path) -> dict:
@@ -112,7 +110,7 @@ def run_in(path) -> dict:
         raise
 
 
-def watched(
+def watch(
     task, precision, seed, data, every, on_step, *, path=None, details=None, progress=False
 ) -> Microscope:
     """The training itself, or a step of a checkpoint.
@@ -157,7 +155,7 @@ def take_up(path, training) -> None:
 # ---- is the advice right? -----------------------------------------------------------------------
 
 
-def checked(task, precision, seed, data, scope, bar) -> Iterator[dict]:
+def check_runs(task, precision, seed, data, scope, bar) -> Iterator[dict]:
     """Train as often with constant scales: none, the ends of the range, its middle, and beyond.
 
     Each is {"scale": log2 or None, "advised", "status", "loss": the mean of the last steps,
@@ -178,10 +176,9 @@ def checked(task, precision, seed, data, scope, bar) -> Iterator[dict]:
     yield {"scale": "float32", "advised": True, **ended(task, policy.SINGLE, seed, data, bar)}
     for k in scales:
         scale = "off" if k is None else f"{2.0**k:.17g}"
-        advised = advice.low <= (k or 0) <= advice.high
-        scaled = str(precision_grammar.read(name).changed(("loss_scale", scale)))
-        run = ended(task, scaled, seed, data, bar)
-        yield {"scale": k, "advised": advised, **run}
+        is_advised = advice.low <= (k or 0) <= advice.high
+        constant = str(precision_grammar.read(name).changed(("loss_scale", scale)))
+        yield {"scale": k, "advised": is_advised, **ended(task, constant, seed, data, bar)}
 
 
 def ended(task, precision, seed, data, bar) -> dict:

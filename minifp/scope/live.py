@@ -30,7 +30,7 @@ class Live:
             self.took = self.drawn_at - start
 
     def __repr__(self) -> str:
-        headlines = import_module("minifp.scope.page.training").headlines
+        headlines = import_module("minifp.scope.page.headlines").headlines
         steps = len(self.findings.steps)
         return "\n".join(headlines(self.findings)) if steps else "No step has been observed yet."
 

@@ -17,7 +17,7 @@ class Lines:
     """A line for each step that was looked at, for files and pipes."""
 
     def __init__(self, title: str, total: int, out: TextIO) -> None:
-        self.out, self.told = out, 0
+        self.out, self.count = out, 0
         self.write(f"{title}: {total:,} steps")
 
     def write(self, text: str) -> None:
@@ -27,8 +27,8 @@ class Lines:
 
     def follow(self, scope: Record, losses: Sequence[float]) -> None:
         """Tell of a step if it was looked at."""
-        if len(scope.steps) > self.told:
-            self.told = len(scope.steps)
+        if len(scope.steps) > self.count:
+            self.count = len(scope.steps)
             self.write(live_text.in_a_line(scope, losses))
 
     def finish(self) -> None:
@@ -42,12 +42,12 @@ class Screen:
         self.title, self.total, self.out = title, total, out
         self.exponents, self.height = range(0), 0
         self.last: tuple[Record, Sequence[float]] | None = None
-        self.began = self.drawn = time.perf_counter()
+        self.began = self.latest = time.perf_counter()
 
     def follow(self, scope: Record, losses: Sequence[float]) -> None:
         """Draw, if it is time."""
         self.last = scope, losses
-        if not self.height or time.perf_counter() - self.drawn > INTERVAL:
+        if not self.height or time.perf_counter() - self.latest > INTERVAL:
             self.draw(*self.last)
 
     def finish(self) -> None:
@@ -58,24 +58,24 @@ class Screen:
     def draw(self, scope: Record, losses: Sequence[float]) -> None:
         """Everything, over what was drawn before; no line is longer than the terminal is wide."""
         width = shutil.get_terminal_size().columns - 1
-        shown = [line[:width] for line in self.lines(scope, losses, width)]
+        texts = [line[:width] for line in self.lines(scope, losses, width)]
         up = UP.format(self.height) if self.height else ""
-        self.out.write(up + "".join(f"{CLEAR_LINE}{line}\n" for line in shown) + CLEAR_BELOW)
+        self.out.write(up + "".join(f"{CLEAR_LINE}{line}\n" for line in texts) + CLEAR_BELOW)
         self.out.flush()
-        self.height, self.drawn = len(shown), time.perf_counter()
+        self.height, self.latest = len(texts), time.perf_counter()
 
     def lines(self, scope: Record, losses: Sequence[float], width: int) -> list[str]:
         """What is drawn."""
         rate = scope.count / max(time.perf_counter() - self.began, 1e-9)
-        told = [f"{self.title}: step {scope.count:,} of {self.total:,}, {rate:.3g} steps/s"]
-        told += [f"  {name:14}{value}" for name, value in live_text.numbers(scope, losses).items()]
+        lines = [f"{self.title}: step {scope.count:,} of {self.total:,}, {rate:.3g} steps/s"]
+        lines += [f"  {name:14}{value}" for name, value in live_text.numbers(scope, losses).items()]
         if not scope.steps:
-            return told
+            return lines
         step = scope.steps[-1]
         self.exponents = live_text.exponents_of(step, self.exponents)
         where = f"As stored in step {step.step}; gradients are multiplied by the loss scale:"
         marks = marks_for(self.out)
-        return [*told, "", where, *live_text.histograms(step, self.exponents, width, marks)]
+        return [*lines, "", where, *live_text.histograms(step, self.exponents, width, marks)]
 
 
 def marks_for(out: TextIO) -> str:

@@ -43,12 +43,12 @@ def lost_updates(scope: Record) -> str:
     if step is None:
         return "-"
     updates = step.updates.values()
-    wanted = sum(u.wanted for u in updates)
+    total = sum(u.wanted for u in updates)
     lost, alone = (sum(u.number(what) for u in updates) for what in ("lost", float16.name))
-    if not wanted:
+    if not total:
         return "none were wanted"
-    said = f"{lost / wanted:.1%}" if lost else "none"
-    return said if alone == lost else f"{said} ({alone / wanted:.1%} with float16 weights alone)"
+    share = f"{lost / total:.1%}" if lost else "none"
+    return share if alone == lost else f"{share} ({alone / total:.1%} with float16 weights alone)"
 
 
 def zeros(h: Histogram) -> str:
@@ -61,9 +61,9 @@ def zeros(h: Histogram) -> str:
 
 def in_a_line(scope: Record, losses: Sequence[float]) -> str:
     """The same where nothing can be drawn, and the zeros of the last step that was looked at."""
-    told = ", ".join(f"{name} {value}" for name, value in numbers(scope, losses).items())
+    values = ", ".join(f"{name} {value}" for name, value in numbers(scope, losses).items())
     shares = ", ".join(f"{kind} {zeros(scope.steps[-1].total(kind))}" for kind in KINDS)
-    return f"step {scope.count}: {told}; {shares}"
+    return f"step {scope.count}: {values}; {shares}"
 
 
 # ---- histograms ---------------------------------------------------------------------------------

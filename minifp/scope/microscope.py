@@ -35,7 +35,7 @@ class Microscope(Findings):
         self.every = check_count("every", every)
         super().__init__(about_run(model, optimizer, self.every))
         self.guard = Guard(model, optimizer)
-        self.warnings = self.guard.found
+        self.warnings = self.guard.texts
         self.watch: Watch | None = None
         self.due = None if details is None else check_count("details", details)
         self.ledger: MemoryLedger | None = None
@@ -68,8 +68,8 @@ class Microscope(Findings):
             self.live.follow(last=True)
 
     def _look(self):
-        seen = ObservedStep(self.count + 1, dial=self.optimizer.dial)
-        self.watch = Watch(self.model, seen, self.optimizer.parameters)
+        step = ObservedStep(self.count + 1, dial=self.optimizer.dial)
+        self.watch = Watch(self.model, step, self.optimizer.parameters)
         self.watch.begin()
         self.guard.look()
 
@@ -106,7 +106,7 @@ class Microscope(Findings):
         self.scales.append(scale_of(optimizer, result))
         self.skipped.append(result.skipped)
         if result.diagnosis is not None:
-            self.diagnoses.append({"step": self.count, **told(result.diagnosis)})
+            self.diagnoses.append({"step": self.count, **diagnosis_data(result.diagnosis)})
         if self.watch is not None:
             self._finish(self.watch, result)
         if self.ledger is not None:
@@ -124,10 +124,10 @@ class Microscope(Findings):
             self.due = None
 
     def _finish(self, watch, result):
-        seen = watch.settle(result, self.scales[-1])
-        seen.stepped, seen.reason, seen.grad_norm = result.stepped, result.reason, result.grad_norm
-        seen.rates = [float(group["lr"]) for group in self.optimizer.param_groups]
-        self.steps.append(seen)
+        step = watch.settle(result, self.scales[-1])
+        step.stepped, step.reason, step.grad_norm = result.stepped, result.reason, result.grad_norm
+        step.rates = [float(group["lr"]) for group in self.optimizer.param_groups]
+        self.steps.append(step)
         self._look_away()
         if self.live is not None:
             self.live.follow()
@@ -143,7 +143,7 @@ def scale_of(optimizer: MixedOptimizer, result: Any) -> float:
     return math.ldexp(abs(float(seed)), optimizer.dial) if is_known else result.scale_before
 
 
-def told(diagnosis: Any) -> dict:
+def diagnosis_data(diagnosis: Any) -> dict:
     """A Diagnosis as a file keeps it."""
     names = "phase", "operation", "module", "line", "persists"
     return {**{name: getattr(diagnosis, name) for name in names}, "text": str(diagnosis)}

@@ -36,7 +36,7 @@ class Record:
     diagnoses: list[dict] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
-    _advised: tuple | None = field(default=None, init=False, repr=False, compare=False)
+    _advice_by_count: tuple | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def count(self) -> int:
@@ -81,28 +81,37 @@ class Record:
         names = (*WHAT_IF, *own, self.gradients_in.name)
         return [format_of(name) for name in dict.fromkeys(names)]
 
+    @property
+    def alone(self) -> list[str]:
+        """The formats in which weights might be kept alone, by name."""
+        updates = (u for step in self.steps for u in step.updates.values())
+        return list(dict.fromkeys(name for u in updates for name in u.alone))
+
     def advice(self, tolerance: float = TOLERANCE, format: Any = None) -> Advice:
         """Advice on the loss scale. tolerance: see advice.advise. format: in which gradients are
         to be stored, by name; by default as in the run: see `gradients_in`. Raises ArgumentError
         for a tolerance that is not between 0 and 1, and PrecisionError for no format."""
         check_range("tolerance", tolerance, high=1.0)
         meant = self.gradients_in if format is None else format_of(format)
-        if self._advised is None or self._advised[0] != (len(self.steps), self.count):
-            self._advised = (len(self.steps), self.count), {}
-        known_advice, key = self._advised[1], (tolerance, meant)
-        if key not in known_advice:
-            known = {d["step"]: d for d in self.diagnoses}
-            faults = {n for n, d in known.items() if d["persists"]}  # of no loss scale's making
+        if self._advice_by_count is None or self._advice_by_count[0] != (
+            len(self.steps),
+            self.count,
+        ):
+            self._advice_by_count = (len(self.steps), self.count), {}
+        advice_by_question, key = self._advice_by_count[1], (tolerance, meant)
+        if key not in advice_by_question:
+            diagnoses = {d["step"]: d for d in self.diagnoses}
+            faults = {n for n, d in diagnoses.items() if d["persists"]}  # of no loss scale's making
             failed = [
                 scale
                 for n, (scale, skipped) in enumerate(zip(self.scales, self.skipped), 1)
                 if skipped and n not in faults
             ]
-            broken = {n for n in faults if known[n]["phase"] in (FORWARD, BACKWARD)}
+            broken = {n for n in faults if diagnoses[n]["phase"] in (FORWARD, BACKWARD)}
             steps = [step for step in self.steps if step.step not in broken]
             too_large = min(failed, default=math.inf)
-            known_advice[key] = advise(steps, tolerance, too_large, meant)
-        return known_advice[key]
+            advice_by_question[key] = advise(steps, tolerance, too_large, meant)
+        return advice_by_question[key]
 
 
 def unscaled(step: ObservedStep, kind: str) -> int:

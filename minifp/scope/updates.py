@@ -72,7 +72,7 @@ class Wanted(NamedTuple):
     weights: Any
     parts: list  # (parameter's name, where it lies in the arrays below)
     at: slice
-    kept: np.ndarray
+    weights_before: np.ndarray
     stored: np.ndarray
     wide: np.ndarray
     updated: np.ndarray
@@ -120,10 +120,10 @@ def copied(array: Any) -> np.ndarray:
     return np.array(moved(array, "cpu"))
 
 
-def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
+def became_of(runs: list[Wanted]) -> dict[str, Updates]:
     """What became of these updates, asked after the step: by parameter."""
     updates_by_name: dict[str, Updates] = {}
-    for run in wanted:
+    for run in runs:
         update = run.updated - run.wide
         masks, alone = masks_of(run, update), alone_of(run, update)
         for name, part in run.parts:
@@ -138,8 +138,8 @@ def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
 def masks_of(run: Wanted, update: np.ndarray) -> tuple:
     """For each element whether it is wanted, lost, waiting, and without a gradient."""
     arrays = run.weights.opened(run.at), run.weights.stored[run.at]
-    kept_now, stored_now = (moved(a, "cpu") for a in arrays)
-    wants, stays = run.updated != run.wide, kept_now == run.kept
+    weights_after, stored_now = (moved(a, "cpu") for a in arrays)
+    wants, stays = run.updated != run.wide, weights_after == run.weights_before
     waits = wants & ~stays & (stored_now == run.stored)
     return wants, wants & stays, waits, as_native(run.gradient) == 0
 

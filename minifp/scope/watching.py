@@ -64,21 +64,21 @@ class Watch:
     others no gradients are counted, unless they are the model's.
     """
 
-    def __init__(self, model: Any, seen: ObservedStep, trained: Iterable[Tensor] = ()) -> None:
+    def __init__(self, model: Any, step: ObservedStep, trained: Iterable[Tensor] = ()) -> None:
         trained = list(trained)
         parts = Trained(trained) if model is None else model
-        self.seen, self.names = seen, {}
+        self.step, self.names = step, {}
         self.root = type(model).__name__
         self.inside = parts._name  # as an attribute of another module
         self.ours = {m._name or type(m).__name__ for m in parts.modules()}
-        self.known: dict[int, Any] = {}  # buffers whose numbers are counted, or are none of ours
+        self.buffers: dict[int, Any] = {}  # buffers whose numbers are counted, or are none of ours
         # Operations that made nothing but views. A graph that nobody takes back is not held.
         self.views: weakref.WeakSet[Node] = weakref.WeakSet()
         self.trained = {id(p) for p in trained}
         self.at: Node | None = None  # the operation whose backward runs
         self.seed: Any = None  # of the backward that runs
         self.largest_seed: float | None = None  # by what counted gradients are multiplied
-        self.wanted: list = []  # updates
+        self.updates: list = []  # updates
         for name, p in parts.named_parameters():
             self.names[id(p)] = name
             self._is_new(p.array)
@@ -94,7 +94,7 @@ class Watch:
     def before_update(self, optimizer: Any, gradients: list, factor: float) -> None:
         """Find out what an update wants, which is then made as it always is: without observers of
         kernels."""
-        self.wanted = wanted_updates(optimizer, gradients, factor, self.names)
+        self.updates = wanted_updates(optimizer, gradients, factor, self.names)
         if self in kernels.observers:
             kernels.observers.remove(self)
 
@@ -106,11 +106,11 @@ class Watch:
 
     def settle(self, result: Any, scale: float) -> ObservedStep:
         """What was seen, once the step is over. scale: where gradients were not counted."""
-        seen, seed = self.seen, self.largest_seed
-        seen.scale = scale if seed is None else math.ldexp(seed, seen.dial)
-        seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
+        step, seed = self.step, self.largest_seed
+        step.scale = scale if seed is None else math.ldexp(seed, step.dial)
+        step.updates = became_of([run for run in self.updates if result.each[run.of]])
         self.end()
-        return seen
+        return step
 
     def layer(self, node: Node) -> str | None:
         """What a layer is called: the path of its module below the model. None for another
@@ -170,7 +170,7 @@ class Watch:
         if is_float(array.dtype) and array.ndim:
             shift = self._shift() if kind in GRADIENTS else 0
             format = format_of(array.dtype)
-            self.seen.add(kind, layer, Histogram.of(array).shifted(shift), format)
+            self.step.add(kind, layer, Histogram.of(array).shifted(shift), format)
 
     def _shift(self):
         """log2 of what brings gradients of this backward to the largest seed; 0 for seeds that only
@@ -181,16 +181,16 @@ class Watch:
         shift = round(math.log2((self.largest_seed or seed) / seed))
         if shift < 0:
             for kind in GRADIENTS:
-                layers = self.seen.histograms[kind]
-                self.seen.histograms[kind] = {n: h.shifted(-shift) for n, h in layers.items()}
+                layers = self.step.histograms[kind]
+                self.step.histograms[kind] = {n: h.shifted(-shift) for n, h in layers.items()}
         self.largest_seed = max(seed, self.largest_seed or seed)
         return max(shift, 0)
 
     def _is_new(self, array):
         """Whether these numbers have not been seen in this step; they have now."""
         whole = buffer(array)
-        reference = self.known.get(id(whole))
+        reference = self.buffers.get(id(whole))
         if reference is not None and reference() is whole:
             return False
-        self.known[id(whole)] = weakref.ref(whole)
+        self.buffers[id(whole)] = weakref.ref(whole)
         return True

@@ -21,18 +21,19 @@ from minifp.data.sound import read_wav
 from minifp.lab.capacity import searching
 from minifp.lab.exhibits import showing
 from minifp.lab.results import store
-from minifp.report import rendering
+from minifp.report import pieces, rendering
+from minifp.report.content import Document, Facts, Section
 from minifp.runtime import untrusted
 from minifp.saving import tensor_file
 from minifp.scope.findings import Findings
 from minifp.scope.inspecting import inspect
-from minifp.scope.page import explained
 from minifp.teach import standing_views
 from minifp.teach.standing import OUTSIDE, Standing, Tried
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 ARMS = ["float32", "mixed", "float32@order"]
 MARK = '<i title="]]></script><!--<script>"><img onerror='
+CARD = Section("", [Facts([(MARK, pieces.Pieces((MARK, MARK)))], MARK)])
 SECRET = "what only this machine knows"
 BAD: list = [None, True, -1, 1.0, 2**63, 10**400, 1e308, "nan", "", "../../secret.txt", "a\0b"]
 BAD += ["`id`", "$(touch RAN)", "<script>x", "\ud800", "x" * 100_000, [], {}, [[1]], {"a": 1}]
@@ -153,7 +154,7 @@ def test_no_text_of_a_file_becomes_markup(sent, tmp_path):
         )
     ] + [
         searching.Capacity(MARK, 1, 1, [limit], {})._repr_html_(),
-        explained.fragment(MARK, [MARK], [(("", MARK),) * 2], {MARK: [(MARK, [("", MARK)])]}),
+        rendering.inline(Document(title=MARK, about=MARK, sections=[CARD]), ""),
         *(apart._repr_html_(), standing_views.page([standing])),
     ]
     paths = c.report(tmp_path / "a.html"), found.report(tmp_path / "b.html")

@@ -364,7 +364,7 @@ def test_the_table_has_of_each_format_what_its_block_says(a):
         assert value[1] == decimal(x.value, 20)
         assert error[1] == ("-" if x.relative_error is None else decimal(x.relative_error, 8))
         assert dict(found.rows(x.format.name))["status"][0][1].startswith(status[1])
-    head, *lines = str(found).split("\n\n")[1].splitlines()
+    head, _, *lines = str(found).split("\n\n")[1].splitlines()
     assert head.split() == ["format", "stored", "value", "relative", "error", "status"]
     assert [line.split()[0] for line in lines] == [*found]
 

@@ -77,7 +77,7 @@ def test_the_vocabulary_of_65_is_padded_to_72(charlstm):
     assert (padding.extra(), padding.padded(16)) == (pytest.approx(100 * 7 / 65), 80)
     assert padding.flops == 3 * 2 * (32 * 64) * 65 * 256
     text = str(advice)
-    assert "head: 65 outputs" in text and "72 (+11%)" in text
+    assert "head linear outputs 65 72 (+11%)" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 100
 
 

@@ -14,13 +14,13 @@ import minifp as fp
 from minifp.numerics.number_format import FORMATS
 from minifp.report.document import hash_of
 from minifp.report.words import bytes_text, raised, superscript
+from minifp.report.words import share_text as percent
 from minifp.saving import files
 from minifp.scope.histogram import Histogram
 from minifp.scope.inspecting import inspect
 from minifp.scope.observed import ACTIVATION_GRADIENTS, GRADIENTS, KINDS, ObservedStep
-from minifp.scope.page import data, microscope_page, training
+from minifp.scope.page import data, headlines
 from minifp.scope.page.figures import TITLES, lost_anywhere
-from minifp.scope.page.lens import AS_STORED, percent
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -63,7 +63,7 @@ def test_too_much_data_is_thinned_and_said_so(monkeypatch):
     thinned, steps = data.data_of(large)
     assert len(thinned) <= len(whole) // 3 and steps < 5
     assert json.loads(thinned)["steps"][-1]["step"] == large.steps[-1].step
-    assert f"{steps} of the 12 observed steps are in this page" in microscope_page.fragment(large)
+    assert f"{steps} of the 12 observed steps are in this page" in large._repr_html_()
 
 
 def test_the_data_of_the_page_are_the_counts(scope):
@@ -110,17 +110,17 @@ def detailed():
 
 def test_what_is_none_is_a_sentence():
     plain = small("float32")
-    text = microscope_page.body(plain, "s")
+    text = plain._page(False)
     assert "There was no loss scale, and no step was skipped." in text
-    assert [what for what, _ in lost_anywhere(plain)] == ["float16", "bfloat16"]
+    assert [kind for kind, _ in lost_anywhere(plain)] == ["float16", "bfloat16"]
     assert "No update was lost in the observed steps." in text
     for step in plain.steps:
         step.histograms[KINDS[1]].clear()
-    assert f"The observed steps stored no {KINDS[1]}." in microscope_page.body(plain, "s")
+    assert f"The observed steps stored no {KINDS[1]}." in plain._page(False)
 
 
 def test_the_tables_hold_what_the_figures_draw(detailed):
-    text = microscope_page.body(detailed, "s")
+    text = detailed._page(False)
     _, *after = text.split('<svg class="panel"')
     assert len(after) == 10 and all("<table>" in part for part in after)
     for box in detailed.details["tape"]["boxes"]:
@@ -131,20 +131,20 @@ def test_the_tables_hold_what_the_figures_draw(detailed):
     assert listed.count("<tr>") == 1 + len(events)
     assert bytes_text(events[0]["bytes"]["activations"]) in listed
     for row in detailed.details["trace"]["rows"]:
-        assert not row["flops"] or f"{row['flops'] / row['seconds']:.2e}" in text
+        assert not row["flops"] or raised(f"{row['flops'] / row['seconds']:.2e}") in text
     assert '<th scope="row">1 to 2</th><td>2¹⁶</td><td>0</td>' in text
     assert "Lost updates of every step" in text
     run = detailed.details["reference"][0]
     most = run["contributions"][0]["on gradients"]
     assert f"off by {most:.2g}.</p>" in text and most < run["gradients"]
-    assert "none of the updates that the opt" in " ".join(training.headlines(detailed))
+    assert "none of the updates that the opt" in " ".join(headlines.headlines(detailed))
 
 
 def test_a_notebook_has_a_card_and_the_page_in_a_frame(scope):
     shown = scope._repr_html_()
     assert Page(shown).values("id") == [] and shown == scope._repr_html_()
     card = shown.split("<iframe")[0]
-    assert raised(training.headlines(scope)[0]) in html.unescape(card)
+    assert raised(headlines.headlines(scope)[0]) in html.unescape(card)
     assert "scope-lens" in shown.split("srcdoc='")[1] and "scope-lens" not in card
 
 
@@ -159,7 +159,7 @@ def page(opened, written):
 
 
 def cells(page, kind, layer):
-    return page.locator(f'[data-kind="{kind}"] tr[data-layer="{layer}"] td').all_text_contents()
+    return page.locator(f'[data-kind="{kind}"]+details tr>>nth={layer}>>td').all_text_contents()
 
 
 def expected(step, kind, shift, format=FORMATS["float16"]):
@@ -176,7 +176,7 @@ def test_the_numbers_follow_both_sliders_exactly(page, scope):
             for kind in KINDS:
                 shift = k - step.shift if kind in GRADIENTS else 0
                 key = kind.replace(" ", "-")
-                assert cells(page, key, "all")[:5] == expected(step, kind, shift)
+                assert cells(page, key, 1)[:5] == expected(step, kind, shift)
             assert superscript(k) in page.locator(".scope-scale-said").inner_text()
         assert page.locator(".scope-step-said").inner_text() == f"step {step.step}"
 
@@ -185,17 +185,17 @@ def test_the_numbers_follow_both_sliders_exactly(page, scope):
 def test_the_numbers_follow_the_format_exactly(page, scope):
     step = scope.steps[-1]
     for format in (*scope.formats, None):
-        page.locator(".scope-format").select_option(format.name if format else AS_STORED)
+        page.locator(".scope-format").select_option(format.name if format else "as in the run")
         name = format.name if format else "float16"
         for k in (0, step.shift, 30):
             page.locator(".scope-scale").evaluate(MOVE, k)
             for kind in KINDS:
                 shift = k - step.shift if kind in GRADIENTS else 0
                 panel = page.locator(f'[data-kind="{kind.replace(" ", "-")}"]')
-                found = panel.locator('tr[data-layer="all"] td').all_text_contents()
-                assert found[:5] == expected(step, kind, shift, FORMATS[name])
+                key, table = kind.replace(" ", "-"), panel.locator("+ details")
+                assert cells(page, key, 1)[:5] == expected(step, kind, shift, FORMATS[name])
                 assert f", in {name}: " in panel.locator(".scope-said").inner_text()
-                assert panel.locator(".scope-in").text_content() == f"in {name}"
+                assert table.locator("summary").text_content().endswith(f", in {name}")
 
 
 MOVE = "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input')); }"
@@ -245,7 +245,7 @@ def test_without_matplotlib_the_sliders_move_the_tables(opened, scope, monkeypat
     shown = opened(path)
     shown.locator(".scope-scale").evaluate(MOVE, 3)
     kind, step = GRADIENTS[0], scope.steps[-1]
-    assert cells(shown, kind.replace(" ", "-"), "all")[:5] == expected(step, kind, 3 - step.shift)
+    assert cells(shown, kind.replace(" ", "-"), 1)[:5] == expected(step, kind, 3 - step.shift)
 
 
 CELLS = """

@@ -42,7 +42,7 @@ def guarded(model, optimizer, warn=False):
     finally:
         guard.look_away()
         mixed.observers.remove(guard)
-        callers.listeners[:] = [one for one in callers.listeners if one != guard.found.append]
+        callers.listeners[:] = [one for one in callers.listeners if one != guard.texts.append]
 
 
 def mlp(precision="mixed", scale=S, rule=optim.SGD, clip_norm=None, **settings):
@@ -73,7 +73,7 @@ def told_of(between, model=None, optimizer=None, steps=1, after=None):
             optimizer.step()
             if after is not None:
                 after(model, optimizer)
-    return guard.found
+    return guard.texts
 
 
 def told_alone(found, *words):
@@ -228,7 +228,7 @@ def test_gradients_that_add_up_are_compared_with_their_sum(fault):
     model, optimizer = mlp()
     with guarded(model, optimizer) as guard:
         step_over_micro_batches(model, optimizer, fault)
-    assert len(guard.found) == (fault is not None), guard.found
+    assert len(guard.texts) == (fault is not None), guard.texts
 
 
 def test_a_tensor_read_twice_a_hook_and_gradients_asked_for_beside_are_right():
@@ -246,7 +246,7 @@ def test_a_tensor_read_twice_a_hook_and_gradients_asked_for_beside_are_right():
                 optimizer.backward(loss)
             optimizer.step()
             optimizer.zero_grad()
-    assert guard.found == []
+    assert guard.texts == []
 
 
 READS = {
@@ -289,7 +289,7 @@ def test_the_steps_of_two_optimizers_in_turn_are_right(looked_at):
                 optimizer.step()
                 for _, other in pairs:
                     other.zero_grad()
-    assert guard.found == []
+    assert guard.texts == []
 
 
 def test_the_gradient_of_an_input_is_scaled_too():
@@ -300,7 +300,7 @@ def test_the_gradient_of_an_input_is_scaled_too():
         optimizer.backward(F.cross_entropy(model(x), t))
         x.grad.numpy()
         optimizer.step()
-    told_alone(guard.found, "(24, 16)", ".seed")
+    told_alone(guard.texts, "(24, 16)", ".seed")
 
 
 def told_by(compute, precision="mixed"):
@@ -308,7 +308,7 @@ def told_by(compute, precision="mixed"):
     with guarded(model, optimizer) as guard, fp.precision(precision):
         for _ in range(2):
             compute(fp.tensor([[0.0, 1.0, 2.0, -1.0]], requires_grad=True))
-    return guard.found
+    return guard.texts
 
 
 FALSE_TRUE = np.array([[False, True, False, True]])
@@ -357,7 +357,7 @@ def test_constants_that_mean_what_they_say_are_right(compute):
 def told_at_the_start(model, optimizer):
     with guarded(model, optimizer) as guard:
         pass
-    return guard.found
+    return guard.texts
 
 
 @pytest.mark.parametrize("rule", [optim.Adam, optim.RMSprop, optim.Adagrad, optim.Adadelta])
@@ -454,7 +454,7 @@ def test_a_schedule_stepped_after_a_skipped_step_does_not_advance_so_nothing_is_
             schedule.step()
             counts.append(schedule.count)
     assert sum(skipped) >= 2 and counts == list(np.cumsum(np.logical_not(skipped)))
-    assert guard.found == []
+    assert guard.texts == []
 
 
 def test_parameters_that_no_optimizer_has_are_told_at_the_start():
@@ -508,7 +508,7 @@ def test_a_parameter_without_a_gradient_is_told_after_the_first_steps(steps):
     with guarded(model, optimizer) as guard:
         for i in range(3):
             optimizer.minimize(F.cross_entropy(model(batch(24 + i)[0]), batch(24 + i)[1]))
-    assert guard.found == []
+    assert guard.texts == []
 
 
 def test_a_warning_is_given_once_and_names_the_line_of_the_program():
@@ -524,7 +524,7 @@ def test_a_warning_is_given_once_and_names_the_line_of_the_program():
                 optimizer.step()
     (warning,) = caught
     assert issubclass(warning.category, MisuseWarning) and warning.filename == __file__
-    assert [str(warning.message)] == guard.found
+    assert [str(warning.message)] == guard.texts
 
 
 def test_a_guard_leaves_no_observer_and_sees_nothing_of_steps_between():
@@ -534,7 +534,7 @@ def test_a_guard_leaves_no_observer_and_sees_nothing_of_steps_between():
         guard.look_away()
         assert not tape.observers and not kernels.observers
         step_over_micro_batches(model, optimizer, clip_by_numpy)
-    assert guard.found == [] and not tape.observers and not kernels.observers
+    assert guard.texts == [] and not tape.observers and not kernels.observers
 
 
 @pytest.mark.parametrize("precision", "float32 mixed autocast float16 mixed,loss_scale=off".split())
@@ -549,7 +549,7 @@ def test_nothing_is_told_of_the_tasks_in_any_precision(name, precision):
                 training.step(batch)
             training.read()
             training.evaluate()
-    assert guard.found == []
+    assert guard.texts == []
 
 
 DATA = {}
@@ -578,7 +578,7 @@ def test_nothing_is_told_of_the_scripts(script, given, monkeypatch, capsys):
     def looked_at(model, optimizer):
         with guarded(model, optimizer) as guard:
             yield
-        found.append(guard.found)
+        found.append(guard.texts)
 
     monkeypatch.setattr(sys, "argv", [str(path), "--precision=mixed", given])
     names = {"__name__": "__main__", "__doc__": "", "looked_at": looked_at}

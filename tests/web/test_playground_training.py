@@ -3,9 +3,9 @@
 import pytest
 from in_playground import fits_a_phone, is_ready, playground, run, write
 
+from minifp.report.words import share_text as percent
 from minifp.report.words import superscript
 from minifp.scope.observed import KINDS
-from minifp.scope.page.lens import percent
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.site]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from minifp.report.pieces import plain
 from minifp.scope.explaining.explain import explain as explanation_of
-from minifp.scope.explaining.explained_text import plain
 
 # What gives a piece of an explanation its colour, in any terminal of 8 colours, light or dark.
 COLOURS: dict[str, dict[str, Any]] = {
@@ -34,9 +34,10 @@ def wants_colour() -> bool:
 
 @click.command(context_settings={"ignore_unknown_options": True})  # -0.1 is a number
 @click.option(
-    "--formats", metavar="FORMAT,...",
+    "--formats",
+    metavar="FORMAT,...",
     help="Formats to show, by name or by bits: float16,e5m7,e4m3+saturates=on.",
-)  # fmt: skip
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="NUMBER [+|-|*|/ NUMBER]")
 def explain(words, formats):
     """Show what each number format makes of NUMBER, or of a calculation with two numbers.
@@ -72,5 +73,5 @@ def explain(words, formats):
             'calculation with * in quotes, as in "3 * 0.1": the shell takes a bare * for files'
         )
     style = coloured if wants_colour() else plain
-    shown = None if formats is None else formats.split(",")
-    click.echo(explanation_of(" ".join(words), formats=shown).text(style))
+    names = None if formats is None else formats.split(",")
+    click.echo(explanation_of(" ".join(words), formats=names).text(style))

@@ -18,13 +18,21 @@ from minifp.shell import options
 @click.command(cls=options.ManyValues)
 @click.argument("model")
 @click.option(
-    "--input", "sizes", multiple=True, type=int, required=True, metavar="SIZE...",
+    "--input",
+    "sizes",
+    multiple=True,
+    type=int,
+    required=True,
+    metavar="SIZE...",
     help="The shape of one example: 3 224 224.",
-)  # fmt: skip
+)
 @click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE...",
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE...",
     help="Arguments of MODEL: classes=10 stem=small width=0.25.",
-)  # fmt: skip
+)
 @click.option("--batch", default=1, show_default=True, metavar="N", help="How many examples.")
 @click.option(
     "--depth", default=3, show_default=True, metavar="N", help="How many levels of layers to show."
@@ -33,13 +41,19 @@ from minifp.shell import options
     "--integers", is_flag=True, help="The input is integers: indices of characters or words."
 )
 @click.option(
-    "--optimizer", type=click.Choice([*STATES]), default="adam", show_default=True,
+    "--optimizer",
+    type=click.Choice([*STATES]),
+    default="adam",
+    show_default=True,
     help="The optimizer whose state counts in the bytes.",
-)  # fmt: skip
+)
 @click.option(
-    "--precision", "precisions", multiple=True, metavar="NAME...",
+    "--precision",
+    "precisions",
+    multiple=True,
+    metavar="NAME...",
     help=f"Precisions to count bytes for.  [default: {' '.join(PRECISIONS)}]",
-)  # fmt: skip
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def summary(model, sizes, settings, batch, depth, integers, optimizer, precisions, as_json):
     """Print the layers of MODEL: shapes, parameters, multiply-adds, and bytes in each precision.
@@ -54,13 +68,11 @@ def summary(model, sizes, settings, batch, depth, integers, optimizer, precision
       minifp summary LeNet --input 1 28 28 --precision mixed mixed,gradients=float8_e5m2
       minifp summary CharLSTM --input 64 --set characters=65 --integers --optimizer momentum
     """
-    build, given = found(model), dict(map(setting, settings))
-    check_arguments(model, build, given)
+    build, arguments = model_of(model), dict(map(setting, settings))
+    check_arguments(model, build, arguments)
+    how = {"optimizer": optimizer, "integers": integers, "precisions": precisions or PRECISIONS}
     try:
-        result = summary_of(
-            lambda: build(**given), sizes, batch, optimizer=optimizer, integers=integers,
-            precisions=precisions or PRECISIONS,
-        )  # fmt: skip
+        result = summary_of(lambda: build(**arguments), sizes, batch, **how)
     except DTypeError as error:
         if integers or "expected integers" not in str(error):
             raise
@@ -68,7 +80,7 @@ def summary(model, sizes, settings, batch, depth, integers, optimizer, precision
     click.echo(json.dumps(result.to_dict(), indent=1) if as_json else result.table(depth))
 
 
-def found(name):
+def model_of(name):
     """The class of minifp.models, or of a file."""
     path, colon, inside = name.rpartition(":")
     if colon and path.endswith(".py"):
@@ -79,10 +91,10 @@ def found(name):
     return getattr(models, name)
 
 
-def check_arguments(name, build, given):
+def check_arguments(name, build, arguments):
     """Raise ArgumentError where a model does not take these arguments, or needs others too."""
     try:
-        inspect.signature(build).bind(**given)
+        inspect.signature(build).bind(**arguments)
     except TypeError as error:
         takes = ", ".join(str(p) for p in inspect.signature(build).parameters.values())
         raise ArgumentError(

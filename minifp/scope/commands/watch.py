@@ -6,7 +6,7 @@ from minifp.lab.tasks import load_task
 from minifp.report.plain_text import fill
 from minifp.scope import inspecting
 from minifp.scope.live_terminal import view
-from minifp.scope.page.training import headlines
+from minifp.scope.page.headlines import headlines
 from minifp.shell import options
 
 
@@ -38,6 +38,6 @@ def watch(task, data, **how):
 
     scope = inspecting.follow(load_task(task, data), begin=begin, **how)
     views[0].finish()
-    click.echo("\n" + "\n".join(fill(said) for said in headlines(scope)))
+    click.echo("\n" + "\n".join(map(fill, headlines(scope))))
     if inspecting.INTERRUPTED in scope.about:
         raise KeyboardInterrupt(f"Stopped {scope.about[inspecting.INTERRUPTED]}.")

@@ -1,21 +1,22 @@
 """What is told of a rounded number and of an operation: rows of a label and of pieces of text.
 
-A piece is (role, text): "sign", "exponent" and "mantissa" for bits, "lost" for what rounding takes
-away, "good" and "bad" for verdicts, "muted" for what is beside the point, "" for all else. The
-terminal and the page give roles their colours. Texts are ASCII, so that every terminal shows them.
+The roles of pieces (see report/pieces.py): "sign", "exponent" and "mantissa" for bits, "lost" for
+what rounding takes away, "good" and "bad" for verdicts, "muted" for what is beside the point.
 """
 
 from fractions import Fraction
 
+from minifp.report.pieces import Piece
+from minifp.report.words import plural
 from minifp.scope.explaining import verdicts
 from minifp.scope.explaining.arithmetic import Alignment, Operation
 from minifp.scope.explaining.bit_fields import Stored
 from minifp.scope.explaining.exact import decimal, power
 from minifp.scope.explaining.rounding import Rounded, binade
 
-Pieces = list[tuple[str, str]]
-Rows = list[tuple[str, Pieces]]
-Line = list[tuple[str, str]]  # of a table: one piece for each of HEADS
+Text = list[Piece]
+Rows = list[tuple[str, Text]]
+Line = list[Piece]  # of a table: one for each of HEADS
 HEADS = ("format", "stored value", "relative error", "status")
 FEW = 20  # digits of what stands beside others,
 FEWER = 8  # and of errors
@@ -24,9 +25,8 @@ DROPPED = 24  # bits of what is dropped that are shown
 
 def line(name: str, x: Stored, error: Fraction | None, verdict: verdicts.Verdict) -> Line:
     """What became of it in one format, in a line of a table: see HEADS."""
-    relative = "-" if error is None else brief(error)
-    return [("title", name), ("", short(x.value)), ("lost" if error else "", relative),
-            verdicts.in_brief(verdict)]  # fmt: skip
+    relative = "lost" if error else "", "-" if error is None else brief(error)
+    return [("title", name), ("", short(x.value)), relative, verdicts.in_brief(verdict)]
 
 
 # ---- one number ---------------------------------------------------------------------------------
@@ -49,27 +49,27 @@ def number_line(x: Rounded) -> Line:
     return line(x.format.name, x, x.relative_error, verdicts.of_number(x))
 
 
-def bits(x: Stored) -> Pieces:
+def bits(x: Stored) -> Text:
     """Sign, exponent and mantissa apart."""
     sign, exponent, mantissa = x.fields
     return [("sign", sign), ("", " "), ("exponent", exponent), ("", " "), ("mantissa", mantissa)]
 
 
-def reading(x: Stored) -> Pieces:
+def reading(x: Stored) -> Text:
     """How the fields give the value."""
     if not x.is_finite:
         return [("muted", "not a number: this code is reserved for "), ("", str(x))]
-    stored, width = x.exponent_field, 2**x.format.mantissa_bits
-    pieces = [("sign", "-" if x.negative else "+"), ("", f"({int(stored > 0)} + ")]
+    field, width = x.exponent_field, 2**x.format.mantissa_bits
+    pieces = [("sign", "-" if x.negative else "+"), ("", f"({int(field > 0)} + ")]
     pieces += [("mantissa", str(x.mantissa_field)), ("", f"/{width}) x 2^(")]
-    note = "" if stored else "  the exponent 0 counts as 1, and no leading 1 is added"
-    if not (stored or x.format.subnormals):
+    note = "" if field else "  the exponent 0 counts as 1, and no leading 1 is added"
+    if not (field or x.format.subnormals):
         return [("muted", "the exponent 0 is that of 0 alone: there are no subnormal numbers")]
     bias = f"{'+' if x.format.bias < 0 else '-'} {abs(x.format.bias)}"
-    return [*pieces, ("exponent", str(max(stored, 1))), ("", f" {bias})"), ("muted", note)]
+    return [*pieces, ("exponent", str(max(field, 1))), ("", f" {bias})"), ("muted", note)]
 
 
-def error(x: Rounded) -> Pieces:
+def error(x: Rounded) -> Text:
     """What is stored minus what was given: absolute, relative, in ulp."""
     if x.error is None or x.error_in_ulp is None:
         return [("muted", "none: there is no difference of Inf and NaN with others")]
@@ -80,7 +80,7 @@ def error(x: Rounded) -> Pieces:
     return [*pieces, ("muted", f"  (1 ulp here is {power_text(x.ulp)})")]
 
 
-def neighbours(x: Stored) -> Pieces:
+def neighbours(x: Stored) -> Text:
     """The next number below and the next above."""
     below, above = (short(n.value) if n else "none" for n in (x.below, x.above))
     return [("muted", "below "), ("", below), ("muted", "   above "), ("", above)]
@@ -96,7 +96,7 @@ def steps(x: Operation) -> Rows:
         rows += aligned(x, x.alignment)
     if x.product is not None:
         rows += multiplied(x, x.product)
-    rows.append(("exact", [("", verdicts.before_rounding(x)), *kept_and_dropped(x.result)]))
+    rows.append(("exact", [("", short(x.exact.value)), *kept_and_dropped(x.result)]))
     return [
         *rows,
         ("rounded", [("", verdicts.decision(x.result))]),
@@ -111,7 +111,7 @@ def operation_line(x: Operation) -> Line:
     return line(x.format.name, x.result, x.relative_error, verdicts.of_operation(x))
 
 
-def stored(x: Rounded, with_status: bool = True) -> Pieces:
+def stored(x: Rounded, with_status: bool = True) -> Text:
     """A number with its bits, and whether rounding changed it."""
     pieces = [*bits(x), ("", f"  {short(x.value)}")]
     if not with_status:
@@ -122,23 +122,22 @@ def stored(x: Rounded, with_status: bool = True) -> Pieces:
 
 def aligned(x: Operation, a: Alignment) -> Rows:
     """The two significands under each other, with the bits that have no place any more."""
-    m, power = x.format.mantissa_bits, a.larger.exponent
-    subtract = (x.a.negative != x.b.negative) != (x.symbol == "-")
-    first = [("mantissa", pointed(a.larger.significand, m)), ("", f" x 2^{power}")]
-    second = [("mantissa", pointed(a.staying, m)), ("muted", "|"), ("lost", fallen(a, m))]
-    moved = "the exponents are equal: nothing has to move"
+    m, power = x.format.mantissa_bits, ("", f" x 2^{a.larger.exponent}")
+    sign = "- " if (x.a.negative != x.b.negative) != (x.symbol == "-") else "+ "
+    smaller = [("mantissa", pointed(a.staying, m))]
+    remark = "the exponents are equal: nothing has to move"
     if a.shift:
-        moved = f"the smaller one moves right by {bit_count(a.shift)}"
+        smaller += [("muted", "|"), ("lost", fallen(a, m))]
+        remark = f"the smaller one moves right by {plural(a.shift, 'bit')}"
     if a.fallen:
-        moved += ", and the bits behind the bar wait for the rounding below"
+        remark += ", and the bits behind the bar wait for the rounding below"
     if a.larger is x.b:
-        moved = f"magnitudes, that of b first; {moved}"
+        remark = f"magnitudes, that of b first; {remark}"
     return [
-        ("align", [("", "  "), *first]),
-        ("", [("", "- " if subtract else "+ "), *(second if a.shift else second[:1]),
-              ("", f" x 2^{power}")]),
-        ("", [("muted", moved)]),
-    ]  # fmt: skip
+        ("align", [("", "  "), ("mantissa", pointed(a.larger.significand, m)), power]),
+        ("", [("", sign), *smaller, power]),
+        ("", [("muted", remark)]),
+    ]
 
 
 def fallen(a: Alignment, m: int) -> str:
@@ -155,24 +154,28 @@ def multiplied(x: Operation, product: int) -> Rows:
     point = ""
     if product and (higher := binade(x.exact, x.format)) != sum_of_both:
         point = f"  before it is rounded, the result has 2^{higher}"
+    bits_in_all = f"{product.bit_length()} bits in all, {m + 1} can be kept"
+    remark = f"  significands, in units of 2^-{m}: {bits_in_all}"
+    factors = [("mantissa", str(o.significand)) for o in (x.a, x.b)]
+    addends = [("exponent", str(x.a.exponent)), ("exponent", addend(x.b.exponent))]
     return [
-        ("multiply", [("mantissa", str(x.a.significand)), ("", " x "),
-                      ("mantissa", str(x.b.significand)), ("", f" = {product}"),
-                      ("muted", f"  significands, in units of 2^-{m}: {product.bit_length()} bits "
-                                f"in all, {m + 1} can be kept")]),
-        ("exponents", [("exponent", str(x.a.exponent)), ("", " + "),
-                       ("exponent", addend(x.b.exponent)), ("", f" = {sum_of_both}"),
-                       ("muted", point)]),
-    ]  # fmt: skip
+        ("multiply", [*joined(factors, " x "), ("", f" = {product}"), ("muted", remark)]),
+        ("exponents", [*joined(addends, " + "), ("", f" = {sum_of_both}"), ("muted", point)]),
+    ]
 
 
-def kept_and_dropped(x: Rounded) -> Pieces:
+def joined(pair: Text, symbol: str) -> Text:
+    """Two pieces with a symbol between them."""
+    return [pair[0], ("", symbol), pair[1]]
+
+
+def kept_and_dropped(x: Rounded) -> Text:
     """The exact result in binary, a bar where the format ends, and what is behind the bar."""
     if not x.exact.is_finite or x.exact.is_zero:
         return []
     m, exponent = x.format.mantissa_bits, power(x.ulp, 2) + x.format.mantissa_bits
     sign = "-" if x.exact.negative else ""
-    pieces = [("muted", "  in binary "), ("", sign), ("mantissa", pointed(int(x.kept), m))]
+    pieces = [("muted", "  in binary "), ("", sign), ("mantissa", pointed(int(x.units), m))]
     if x.rest:
         pieces += [("muted", "|"), ("lost", dropped(x.rest))]
     return [*pieces, ("", f" x 2^{exponent}")]
@@ -185,7 +188,7 @@ def dropped(rest: Fraction) -> str:
     return digits.rstrip("0") if scaled.denominator == 1 else digits + "..."
 
 
-def total(x: Operation) -> Pieces:
+def total(x: Operation) -> Text:
     """The result against that of the numbers as given."""
     if x.total_error is None:
         return [("muted", f"none: without rounding it would be {short(x.true.value)}")]
@@ -224,8 +227,3 @@ def power_text(x: Fraction) -> str:
 def addend(n: int) -> str:
     """An integer behind a plus sign: in brackets if it is negative."""
     return f"({n})" if n < 0 else str(n)
-
-
-def bit_count(n: int) -> str:
-    """1 bit, 2 bits."""
-    return f"{n:,} bit" if n == 1 else f"{n:,} bits"

@@ -31,15 +31,15 @@ def explain(
     from minifp.scope.explaining.explanations import ExplainedNumber, ExplainedOperation, formats_of
     from minifp.scope.explaining.operands import calculation, operand
 
-    shown = formats_of(formats)
+    in_formats = formats_of(formats)
     if symbol is None and y is None:
         parts = calculation(x) if isinstance(x, str) else None
         if parts is None:
-            return ExplainedNumber(operand(x), shown)
-        return ExplainedOperation(*parts, shown)
+            return ExplainedNumber(operand(x), in_formats)
+        return ExplainedOperation(*parts, in_formats)
     if not isinstance(symbol, str) or symbol not in SYMBOLS or y is None:
         raise ArgumentError(
             f"explain: {symbol!r:.60} before a {type(y).__name__}: expected one of "
             f'{" ".join(SYMBOLS)} between two numbers, as in explain(1.0, "+", 0.0005)'
         )
-    return ExplainedOperation(operand(x), symbol, operand(y), shown)
+    return ExplainedOperation(operand(x), symbol, operand(y), in_formats)

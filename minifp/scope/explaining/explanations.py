@@ -8,9 +8,16 @@ not 0.1 in float64 rounded again.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from minifp.errors import ArgumentError
 from minifp.numerics.formats import DESCRIBED, Format, format_named, names
-from minifp.scope.explaining import describe, explained_text
+from minifp.report import rendering
+from minifp.report.content import Document, Facts, Section, Table
+from minifp.report.documented import Shown
+from minifp.report.markup import paragraph, part
+from minifp.report.pieces import Pieces, Style, plain
+from minifp.scope.explaining import describe
 from minifp.scope.explaining.arithmetic import Operation, operation
 from minifp.scope.explaining.operands import Operand
 from minifp.scope.explaining.rounding import Rounded, rounded
@@ -20,102 +27,98 @@ STEPWISE = (
     "In each format, a and b are rounded once, to nearest, ties to even. Then the exact result of "
     "the stored numbers is rounded once more."
 )
+BITS = Markup(
+    'In the bits: <span class="sign">sign</span>, <span class="exponent">exponent</span>, '
+    '<span class="mantissa">mantissa</span>. A number after ≈ is rounded correctly; all others are '
+    "exact."
+)
 
 
-class Explained(Mapping):
+class Explained(Shown, Mapping):
     """What `explain` found, by the name of the format. Shows itself in terminals and notebooks."""
 
     title: str
     notes: list[str]
-    found: Mapping[str, Any]
+    by_format: Mapping[str, Any]
+    rows_of: Any  # what is told of one result,
+    line_of: Any  # and the same in a line: describe.HEADS
 
     def __getitem__(self, name: str) -> Any:
-        return self.found[name]
+        return self.by_format[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.found)
+        return iter(self.by_format)
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.by_format)
 
     def rows(self, name: str) -> describe.Rows:
         """What is told of one format."""
-        raise NotImplementedError
+        return self.rows_of(self[name])
 
     def lines(self) -> list[describe.Line]:
-        """What is told in a line of each: describe.HEADS."""
-        raise NotImplementedError
+        """What is told in a line of each."""
+        return [*map(self.line_of, self.values())]
 
-    def text(self, style: explained_text.Style = explained_text.plain) -> str:
+    def document(self) -> Document:
+        """How the numbers were read, a table of all formats, and a card for each."""
+        lines = [[*map(Pieces, line)] for line in self.lines()]
+        table = Table("In each format", [describe.HEADS, *lines], text_columns=(1, 2, 3))
+        cards = (
+            Facts([(label, Pieces(*pieces)) for label, pieces in self.rows(name)], name)
+            for name in self
+        )
+        return Document(
+            title=self.title,
+            about=" ".join(self.notes),
+            sections=[Section("", [table, paragraph(BITS, "small"), *cards])],
+            style=part("explanation.css", __package__),
+        )
+
+    def text(self, style: Style = plain) -> str:
         """For a terminal, in at most 100 columns. style: (text, role) with the role's colour."""
-        lines = explained_text.heading(self.title, self.notes, style)
-        lines += explained_text.table(describe.HEADS, self.lines(), style)
-        for name in self:
-            lines += explained_text.block(name, self.rows(name), style)
-        return "\n".join(lines)
+        return f"{style(self.title, 'title')}\n{rendering.terminal(self.document(), style)}"
 
-    def __repr__(self):
+    def table(self) -> str:
+        """The same without colours."""
         return self.text()
 
     def _repr_html_(self) -> str:
-        from minifp.scope.page.explained import fragment
-
-        return fragment(
-            self.title, self.notes, self.lines(), {name: self.rows(name) for name in self}
-        )
+        return rendering.inline(self.document(), "explained")
 
 
 class ExplainedNumber(Explained):
     """One number in each format, as a Rounded: `explain(0.1)["float16"].value`."""
 
-    found: dict[str, Rounded]
+    by_format: dict[str, Rounded]
+    rows_of, line_of = staticmethod(describe.number), staticmethod(describe.number_line)
 
-    def __init__(self, x: Operand, formats: Iterable[Format] = tuple(DESCRIBED.values())) -> None:
+    def __init__(self, x: Operand, formats: Iterable[Format]) -> None:
         self.x, self.title = x, x.text
         self.notes = [f"{x.origin[0].upper()}{x.origin[1:]}.", ONCE]
-        self.found = {format.name: rounded(x.exact, format) for format in formats}
-
-    def rows(self, name: str) -> describe.Rows:
-        """What is told of one format."""
-        return describe.number(self.found[name])
-
-    def lines(self) -> list[describe.Line]:
-        """What is told in a line of each."""
-        return [*map(describe.number_line, self.found.values())]
+        self.by_format = {format.name: rounded(x.exact, format) for format in formats}
 
 
 class ExplainedOperation(Explained):
     """An operation in each format: `explain("1 + 0.0005")["float16"].result.value`."""
 
-    found: dict[str, Operation]
+    by_format: dict[str, Operation]
+    rows_of, line_of = staticmethod(describe.steps), staticmethod(describe.operation_line)
 
-    def __init__(
-        self, a: Operand, symbol: str, b: Operand,
-        formats: Iterable[Format] = tuple(DESCRIBED.values()),
-    ) -> None:  # fmt: skip
+    def __init__(self, a: Operand, symbol: str, b: Operand, formats: Iterable[Format]) -> None:
         self.a, self.symbol, self.b = a, symbol, b
         self.title = f"{a.text} {symbol} {b.text}"
         self.notes = [f"a: {a.origin}; b: {b.origin}.", STEPWISE]
-        self.found = {
-            format.name: operation(a.exact, symbol, b.exact, format) for format in formats
-        }
-
-    def rows(self, name: str) -> describe.Rows:
-        """What is told of one format."""
-        return describe.steps(self.found[name])
-
-    def lines(self) -> list[describe.Line]:
-        """What is told in a line of each."""
-        return [*map(describe.operation_line, self.found.values())]
+        self.by_format = {f.name: operation(a.exact, symbol, b.exact, f) for f in formats}
 
 
-def formats_of(chosen: Any) -> list[Format]:
+def formats_of(choice: Any) -> list[Format]:
     """The formats of names, or Formats, one or several. Raises ArgumentError for what is none."""
-    if chosen is None:
+    if choice is None:
         return [*DESCRIBED.values()]
-    several = [chosen] if isinstance(chosen, (str, Format)) else chosen
+    several = [choice] if isinstance(choice, (str, Format)) else choice
     if not isinstance(several, Iterable) or not (several := list(several)):
-        raise ArgumentError(f"explain: formats={chosen!r:.60}: expected names: {names()}")
+        raise ArgumentError(f"explain: formats={choice!r:.60}: expected names: {names()}")
     formats = []
     for name in several:
         format = name if isinstance(name, Format) else format_named(str(name))

@@ -31,14 +31,14 @@ class Rounded(Stored):
         return Fraction(2) ** (binade(self.exact, self.format) - self.format.mantissa_bits)
 
     @property
-    def kept(self) -> int:
+    def units(self) -> int:
         """The whole units of the last place in the exact number's magnitude."""
         return self.exact.magnitude // self.ulp
 
     @property
     def rest(self) -> Fraction:
         """What is left of it, in units of the last place: 0 <= rest < 1."""
-        return self.exact.magnitude / self.ulp - self.kept
+        return self.exact.magnitude / self.ulp - self.units
 
     @property
     def is_exact(self) -> bool:

@@ -39,11 +39,11 @@ def of_number(x: Rounded) -> Verdict:
     how = "exact" if x.is_exact else f"rounded {x.direction.replace('tie, ', 'from a tie, ')}"
     if x.kind == "normal":
         return ("good" if x.is_exact else ""), f"normal, {how}"
-    left = x.significand.bit_length()
+    digits = x.significand.bit_length()
     of = x.format.mantissa_bits + 1
     return (
         "" if x.is_exact else "bad",
-        f"subnormal, {how}: {left} of {of} significant bits are left",
+        f"subnormal, {how}: {digits} of {of} significant bits are left",
     )
 
 
@@ -85,12 +85,7 @@ def flushed(x: Rounded) -> str:
 
 def largest(x: Rounded) -> str:
     """The largest finite number of the format, with the number's sign."""
-    return ("-" if x.exact.negative else "") + decimal_of(x.format.max)
-
-
-def decimal_of(value: float) -> str:
-    """A float in digits."""
-    return f"{value:.10g}"
+    return f"{'-' if x.exact.negative else ''}{x.format.max:.10g}"
 
 
 # ---- one operation ------------------------------------------------------------------------------
@@ -108,11 +103,6 @@ def of_operand(x: Rounded) -> str:
         return f"flushed to zero, from {decimal(x.exact.value, 20)}"
     subnormal = "to a subnormal, " if x.kind == "subnormal" else ""
     return f"rounded {x.direction.removeprefix('tie, ')}, {subnormal}from {x.exact}"
-
-
-def before_rounding(x: Operation) -> str:
-    """The exact result of what is stored, in digits."""
-    return decimal(x.exact.value, 20)
 
 
 def decision(x: Rounded) -> str:
@@ -161,8 +151,8 @@ def not_finite(x: Operation) -> Verdict:
     if x.result.event == "overflow":
         return "bad", overflow(x.result)
     if not (x.a.is_finite and x.b.is_finite):
-        spoiled = [n for n, o in (("a", x.a), ("b", x.b)) if not o.is_finite]
-        return "bad", f"{x.result}, because {both(spoiled, 'is', 'are')} not finite here"
+        culprits = [n for n, o in (("a", x.a), ("b", x.b)) if not o.is_finite]
+        return "bad", f"{x.result}, because {both(culprits, 'is', 'are')} not finite here"
     if x.exact.special == "nan":
         return "bad", f"{x.result}: zero divided by zero is no number"
     why = "a division by zero" + (", which b became when it was stored" if x.b.event else "")

@@ -78,11 +78,11 @@ def bound_of(row: Any, machine: Machine) -> Bound:
 
 def floor_of(row: Any, size: int, rate: float, machine: Machine) -> tuple[str, float]:
     """What decides, and the seconds. size: bytes of a number."""
-    moved = bytes_in(row, size)
-    if not moved and not row.flops:
+    traffic = bytes_in(row, size)
+    if not traffic and not row.flops:
         return NOTHING, 0.0
     started = machine.launch * (steps_of(row) if machine.launches_steps else 1)
-    times = {ARITHMETIC: row.flops / rate, MEMORY: moved / machine.bandwidth, LATENCY: started}
+    times = {ARITHMETIC: row.flops / rate, MEMORY: traffic / machine.bandwidth, LATENCY: started}
     by = max(times, key=times.__getitem__)
     return by, times[by]
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from minifp.report.content import Columns, Document, Section, Table
+from minifp.report.documented import Shown
+
 HALF, INT8 = 8, 16  # elements: 16 bytes of each
 
 # What M, N and K of a kernel's products are in its layer.
@@ -48,23 +51,21 @@ class Padding:
         """By how much padding adds to the work of these products, in percent."""
         return 100 * (self.padded(multiple) / self.size - 1)
 
+    def cell(self, multiple: int) -> str:
+        """What to pad it to, and the extra work."""
+        if self.size % multiple == 0:
+            return "-"
+        extra = self.extra(multiple)
+        return f"{self.padded(multiple)} (+{extra:.{0 if extra >= 10 else 1}f}%)"
+
     @property
     def fits(self) -> bool:
         """Whether float16 tensor cores take it as it is."""
         return self.size % HALF == 0
 
-    def __str__(self) -> str:
-        layer = f"{self.module or self.operation}: {self.size} {self.dimension}"
-        cells = ("-" if self.size % m == 0 else self._cell(m) for m in (HALF, INT8))
-        return f"{layer:46.46} {self.operation:12.12}" + "".join(f"{c:>15}" for c in cells)
 
-    def _cell(self, multiple):
-        extra = self.extra(multiple)
-        return f"{self.padded(multiple)} (+{extra:.{0 if extra >= 10 else 1}f}%)"
-
-
-@dataclass(frozen=True)
-class ShapeAdvice:
+@dataclass(frozen=True, repr=False)
+class ShapeAdvice(Shown):
     """The dimensions of a step's products that are no multiples, the most work first.
 
     paddings: first those that float16 tensor cores cannot use, then those that only INT8 ones
@@ -79,12 +80,26 @@ class ShapeAdvice:
         """Those that are no multiple of 8."""
         return [p for p in self.paddings if not p.fits]
 
-    def __str__(self) -> str:
-        if not self.paddings:
-            return "Every dimension of every product is a multiple of 16: nothing to pad."
-        head = f"{'dimension':46} {'operation':12}{'float16: to':>15}{'INT8: to':>15}{'flops':>8}"
-        lines = [f"{p}{100 * p.share:7.1f}%" for p in self.paddings]
-        return "\n".join([head, *lines])
+    def document(self) -> Document:
+        """What to pad."""
+        return Document(sections=[Section("", [paddings_part(self.paddings)])])
+
+
+def paddings_part(paddings: list[Padding]) -> Table | str:
+    """These dimensions as a table, or a sentence where there is none."""
+    columns: Columns = {
+        "layer": lambda p: p.module or p.operation,
+        "operation": lambda p: p.operation,
+        "dimension": lambda p: p.dimension,
+        "size": lambda p: str(p.size),
+        "float16: to": lambda p: p.cell(HALF),
+        "INT8: to": lambda p: p.cell(INT8),
+        "flops": lambda p: f"{p.share:.1%}",
+    }
+    if not paddings:
+        return "Every dimension of every product is a multiple of 16: nothing to pad."
+    caption = "Dimensions that tensor cores would pad, and the share of the step's flop"
+    return Table.of(caption, paddings, columns, text_columns=(1, 2))
 
 
 def shape_advice(rows: Iterable[Any]) -> ShapeAdvice:
@@ -107,8 +122,8 @@ def shape_advice(rows: Iterable[Any]) -> ShapeAdvice:
 
 def named(key: tuple, work: dict) -> tuple:
     """Of a recurrent layer, what enters a product backward may be its inputs or its last state."""
-    hidden = (key[0], HIDDEN, key[2])
-    return hidden if hidden in work else key
+    units = (key[0], HIDDEN, key[2])
+    return units if units in work else key
 
 
 def flops_of(row: Any) -> int:

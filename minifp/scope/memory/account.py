@@ -4,6 +4,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from minifp.autograd.tape import Node, Tensor, module_path
@@ -50,7 +51,7 @@ class Account(Ledger):
         super().__init__([t for _, t in weights])
         self.names = {id(t): name for name, t in weights}
         self.root, self.phase = root, FORWARD
-        self.held: dict[Any, Entry] = {}
+        self.entries: dict[Any, Entry] = {}
         self.log: list[tuple] = []  # (kind, name, bytes, negative where it is freed)
         self.events: list[Event] = []
         self.marks: list[tuple] = []  # for each event: (weak reference to its node, length of log)
@@ -77,8 +78,10 @@ class Account(Ledger):
     def on_release(self, node: Node) -> None:
         """An operation is done, backward; it still holds what it read."""
         self.phase = BACKWARD
-        for key, entry in list(self.held.items()):  # of which some may be freed meanwhile
-            if entry.kind == WORKSPACE and key in self.held:  # gradients on their way to their use
+        for key, entry in list(self.entries.items()):  # of which some may be freed meanwhile
+            if (
+                entry.kind == WORKSPACE and key in self.entries
+            ):  # gradients on their way to their use
                 self._file(key, ACTIVATION_GRADIENTS, f"from {self._label(node)}")
         self.happened(node)
 
@@ -102,22 +105,22 @@ class Account(Ledger):
         if not is_array(whole):  # a NumPy scalar
             return
         name = node if isinstance(node, str) else self._label(node)
-        entry = self.held.get(key)
+        entry = self.entries.get(key)
         if entry is None:
-            entry = self.held[key] = Entry(kind, name, whole.nbytes, kind != WORKSPACE)
+            entry = self.entries[key] = Entry(kind, name, whole.nbytes, kind != WORKSPACE)
             self._write(entry, 1)
         elif kind != WORKSPACE and (not entry.settled or kind == WEIGHT_GRADIENTS):
             self._file(key, kind, name)
             entry.settled = True
         if id(whole) not in entry.owners:
-            gone = _WhenFreed(self, key, id(whole))
-            entry.owners[id(whole)] = weakref.ref(whole, gone)
+            on_freed = partial(_freed, weakref.ref(self), key, id(whole))
+            entry.owners[id(whole)] = weakref.ref(whole, on_freed)
 
     def freed(self, key: Any, owner: int) -> None:
         """An array that owned a buffer is no more."""
-        entry = self.held.get(key)
+        entry = self.entries.get(key)
         if entry is not None and entry.owners.pop(owner, None) and not entry.owners:
-            self._write(self.held.pop(key), -1)
+            self._write(self.entries.pop(key), -1)
 
     def happened(self, node: Node | None, operation: str = "") -> None:
         """Write down that something is done, and what is held."""
@@ -137,13 +140,13 @@ class Account(Ledger):
 
     def at(self, event: int) -> Counter:
         """Who held what when an event was over: (kind, name) -> bytes."""
-        held: Counter = Counter()
+        bytes_by_holder: Counter = Counter()
         for kind, name, nbytes in self.log[: self.marks[event][1]]:
-            held[kind, name] += nbytes
-        return +held
+            bytes_by_holder[kind, name] += nbytes
+        return +bytes_by_holder
 
     def _file(self, key, kind, name):
-        entry = self.held[key]
+        entry = self.entries[key]
         self._write(entry, -1)
         entry.kind, entry.name = kind, name
         self._write(entry, 1)
@@ -161,15 +164,7 @@ class Account(Ledger):
         return "" if path == self.root else path.removeprefix(f"{self.root}.")
 
 
-class _WhenFreed:
+def _freed(account: Any, key: Any, owner: int, _: Any) -> None:
     """What a weak reference calls; it does not keep the account alive."""
-
-    __slots__ = ("account", "key", "owner")
-
-    def __init__(self, account, key, owner):
-        self.account, self.key, self.owner = weakref.ref(account), key, owner
-
-    def __call__(self, _):
-        account = self.account()
-        if account is not None:
-            account.freed(self.key, self.owner)
+    if account() is not None:
+        account().freed(key, owner)

@@ -159,14 +159,14 @@ def held_always(model: Any, optimizer: MixedOptimizer, in_float32: bool = False)
             if block.weights.is_master and not in_float32:
                 holders.append(Held(MASTERS, name, size * block.weights.flat.dtype.itemsize))
     holders.append(Held(WORKSPACE, "scratch of threads", ask_threads()))
-    return [held for held in holders if held.bytes]
+    return [holder for holder in holders if holder.bytes]
 
 
 def summary(account: Account, always: list[Held], precision: str) -> Memory:
     """The Memory of a step that an account has seen."""
     constant = dict.fromkeys(KINDS, 0)
-    for held in always:
-        constant[held.kind] += held.bytes
+    for holder in always:
+        constant[holder.kind] += holder.bytes
     for event in account.events:
         event.bytes = {kind: event.bytes[kind] + constant[kind] for kind in KINDS}
     base = {kind: constant[kind] for kind in (*ALWAYS_HELD, WORKSPACE)}
@@ -184,7 +184,7 @@ def summary(account: Account, always: list[Held], precision: str) -> Memory:
 
 def by_size(holders: list[Held]) -> list[Held]:
     """The largest first."""
-    return sorted(holders, key=lambda held: -held.bytes)
+    return sorted(holders, key=lambda holder: -holder.bytes)
 
 
 def beside_float32(backwards: list[Recorded], model: Any, optimizer: MixedOptimizer) -> Memory:

@@ -143,7 +143,7 @@ class Workspaces(Unseen):
     """
 
     def __init__(self) -> None:
-        self.found: Counter = Counter()
+        self.largest: Counter = Counter()
         self.originals: dict[Node, int] = {}
         self.at = 0
         self.inside = Inside()
@@ -167,7 +167,7 @@ class Workspaces(Unseen):
         self._keep("backward", self.originals[node])
 
     def _keep(self, phase, of):
-        self.found[phase, of] = max(self.found[phase, of], self.inside.end())
+        self.largest[phase, of] = max(self.largest[phase, of], self.inside.end())
 
 
 def workspaces(backwards: list[Recorded]) -> Counter:
@@ -179,7 +179,7 @@ def workspaces(backwards: list[Recorded]) -> Counter:
             if can_be_done(recorded):
                 observer = Workspaces()
                 do_again(recorded, observer, leaves)
-                largest |= observer.found
+                largest |= observer.largest
     return largest
 
 

@@ -2,25 +2,10 @@
 
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from types import SimpleNamespace
 
 PATIENCE = 1.0  # seconds to wait for threads that are busy
-
-
-class Question:
-    """What a worker of the pool is asked, as if it were work: how large its scratch is."""
-
-    def __init__(self, scratch_of: Callable[[], Any], others: threading.Barrier) -> None:
-        self.scratch_of, self.others, self.bytes = scratch_of, others, 0
-
-    def work(self) -> None:
-        """Answer, and wait until each of the others has: so that none answers twice."""
-        self.bytes = getattr(self.scratch_of(), "nbytes", 0)
-        try:
-            self.others.wait(PATIENCE)
-        except threading.BrokenBarrierError:
-            pass  # a worker that is busy for that long answers nothing
 
 
 def ask_threads() -> int:
@@ -32,13 +17,14 @@ def ask_threads() -> int:
     pool = sys.modules.get("minifp.runtime.cpu.kernels.pool")
     if pool is None:
         return 0
+    sizes, others = [], threading.Barrier(pool.POOL.started + 1)
 
-    def own():
-        return getattr(pool._own, "array", None)
+    def answer():
+        sizes.append(getattr(getattr(pool._own, "array", None), "nbytes", 0))
+        with suppress(threading.BrokenBarrierError):  # a worker that is busy for long never comes
+            others.wait(PATIENCE)  # for each of the others, so that none answers twice
 
-    barrier = threading.Barrier(pool.POOL.started + 1)
-    questions = [Question(own, barrier) for _ in range(pool.POOL.started + 1)]
-    for question in questions[1:]:
-        pool.POOL.calls.put(question)
-    questions[0].work()
-    return sum(question.bytes for question in questions)
+    for _ in range(pool.POOL.started):
+        pool.POOL.calls.put(SimpleNamespace(work=answer))  # asked as if it were work
+    answer()
+    return sum(sizes)

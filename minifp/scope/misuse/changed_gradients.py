@@ -104,8 +104,8 @@ def multiple_of_weights(changes: list[Change]) -> float | None:
     if len(w) < FEW or not w.any():
         return None
     multiple = float(w @ added) / float(w @ w)
-    left = added - multiple * w
-    return multiple if float(left @ left) < (1 - EXPLAINED) * float(added @ added) else None
+    rest = added - multiple * w
+    return multiple if float(rest @ rest) < (1 - EXPLAINED) * float(added @ added) else None
 
 
 def cut_at(changes: list[Change]) -> tuple[float, float] | None:
@@ -127,9 +127,8 @@ def is_harmless(factors: list[float], norm: float) -> bool:
     if most - least > 1e-3 * abs(most):
         return False
     k = 1 / most if most else 1.0
-    if most <= 0 or most >= 1 - 1e-3 or (k < MOST_BATCHES + 0.5 and math.isclose(
-        k, round(k), rel_tol=5e-4
-    )):  # fmt: skip
+    is_mean = k < MOST_BATCHES + 0.5 and math.isclose(k, round(k), rel_tol=5e-4)
+    if most <= 0 or most >= 1 - 1e-3 or is_mean:
         return True
     return is_round(most) and not is_round(norm)
 
@@ -201,7 +200,7 @@ def replaced(changes: list[Change], factors: list, was: float) -> Finding | None
     Who divides by the scale by hand leaves a factor of 1/S or, clipped, less. Told is a factor
     above 1/sqrt(S).
     """
-    forgotten = [f for f in factors if f is not None and f * math.sqrt(max(was, 1.0)) > 1]
-    if was <= 1 or len(forgotten) < len(factors):
+    large = [f for f in factors if f is not None and f * math.sqrt(max(was, 1.0)) > 1]
+    if was <= 1 or len(large) < len(factors):
         return None
-    return finding("replaced", changes, was=was, times=was * max(forgotten))
+    return finding("replaced", changes, was=was, times=was * max(large))

@@ -1,7 +1,6 @@
 """Lines of the user's program that read gradients while they are multiplied by the loss scale."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +10,7 @@ from minifp.autograd import gradient_clip, gradients
 from minifp.autograd.tape import Tensor
 from minifp.lab.memory import buffer
 from minifp.runtime.callers import line_of_user
+from minifp.scope.misuse.untrained import Name
 
 KNOWING = ("scale", "seed")  # a line with one of these is taken to divide by it
 
@@ -36,7 +36,7 @@ class GradientReadings:
     leaves: those whose gradients are looked at, by id; more may come. name(leaf): see Guard.
     """
 
-    def __init__(self, optimizer: Any, name: Callable[[Tensor], str]) -> None:
+    def __init__(self, optimizer: Any, name: Name) -> None:
         self.optimizer, self.name = optimizer, name
         self.by_line: dict[str, Reading] = {}
         self.forget()
@@ -71,8 +71,8 @@ class GradientReadings:
 
     def _owners(self):
         if self.owners is None:
-            known = [p for p in self.leaves.values() if self.seed_of(p.grad) != 1]
-            self.owners = {id(buffer(p.grad.array)): p for p in known if p.grad is not None}
+            leaves = [p for p in self.leaves.values() if self.seed_of(p.grad) != 1]
+            self.owners = {id(buffer(p.grad.array)): p for p in leaves if p.grad is not None}
         return self.owners
 
     def _note(self, leaf, gradient, by):

@@ -24,20 +24,20 @@ from minifp.runtime.callers import level_of_user
 from minifp.scope.misuse.lost_constants import LostConstants
 from minifp.scope.misuse.optimizer_numbers import rounded_parameters, told_of_masters, told_of_state
 from minifp.scope.misuse.scaled_gradients import ScaledGradients
-from minifp.scope.misuse.untrained import Untrained, listed
+from minifp.scope.misuse.untrained import Untrained, names_of
 
 
 class Guard:
     """Looks for misuse of one model and its MixedOptimizer.
 
     model, optimizer: those of the microscope. warn: whether each is told by `warnings.warn` too.
-    found: what was found, as texts; each kind at each place once.
+    texts: of the misuse that was seen; each kind at each place once.
     """
 
     def __init__(self, model: Any, optimizer: Any, warn: bool = True) -> None:
         self.optimizer, self.warn = optimizer, warn
-        self.found: list[str] = []
-        self.told: set = set()
+        self.texts: list[str] = []
+        self.places: set = set()
         self.looking = False
         self.names = {id(p): name for name, p in model.named_parameters()}
         self.untrained = Untrained(model, optimizer, self.name, self.tell)
@@ -51,17 +51,17 @@ class Guard:
 
     def tell(self, kind: str, place: Any, text: str) -> None:
         """Tell of one misuse, unless this kind was told of this place before."""
-        if (kind, place) in self.told:
+        if (kind, place) in self.places:
             return
-        self.told.add((kind, place))
-        self.found.append(text)
+        self.places.add((kind, place))
+        self.texts.append(text)
         if self.warn:
             warnings.warn(text, MisuseWarning, stacklevel=level_of_user())
 
     def checks_at_start(self) -> None:
         """Tell of what can be seen before the first step; take note of what others warn of once."""
-        if self.found.append not in callers.listeners:
-            callers.listeners.append(self.found.append)
+        if self.texts.append not in callers.listeners:
+            callers.listeners.append(self.texts.append)
         self.untrained.at_start()
         for kind, text in told_of_state(self.optimizer).items():
             self.tell("state", kind, text)
@@ -72,7 +72,7 @@ class Guard:
         new = [p for p in rounded if id(p) not in self.rounded]
         self.rounded |= {id(p) for p in new}
         if new:
-            names = listed(new, self.name)
+            names = names_of(new, self.name)
             self.tell("masters", names, told_of_masters(new, names))
 
     # ---- which steps are looked at ----
@@ -95,8 +95,8 @@ class Guard:
     def close(self) -> None:
         """The end: tell what waited for more to be seen."""
         self.look_away()
-        if self.found.append in callers.listeners:
-            callers.listeners.remove(self.found.append)
+        if self.texts.append in callers.listeners:
+            callers.listeners.remove(self.texts.append)
         self.gradients.tell_of_reads()
         self.untrained.at_end()
 

@@ -8,7 +8,6 @@ looked at for being small: 1e-9 x may well be meant.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from minifp.autograd.op import line_of
 from minifp.numerics.formats import as_native, downcast, float64, format_of, is_float, upcast
 from minifp.runtime.callers import line_of_user
 from minifp.runtime.device import is_array
+from minifp.scope.misuse.untrained import Tell
 
 FORWARD = "_forward"
 ADDS, CHOOSES = ("add", "sub"), ("maximum", "minimum", "where", "masked_fill")
@@ -28,9 +28,9 @@ LIMITS = {"clamp": ("min", "max")}  # operations whose numbers are settings, whi
 
 
 class LostConstants:
-    """Tells of them as they happen. tell(kind, place, text): see misuse.Guard."""
+    """Tells of them as they happen."""
 
-    def __init__(self, tell: Callable[[str, Any, str], None]) -> None:
+    def __init__(self, tell: Tell) -> None:
         self.tell = tell
 
     def on_kernel(self, kernel: Any, args: tuple, results: tuple) -> None:
@@ -58,12 +58,13 @@ class LostConstants:
 
     def _tell_of_zero(self, what, v, dtype, line):
         format = format_of(dtype)
-        self.tell("vanished", line, (
+        text = (
             f"{what}, stored in {format.name}, at {line} : {v:g} is 0 there (half of the smallest "
             f"number, {format.smallest_subnormal:.2g}, and less rounds to 0), so it protects from "
             f"no division by 0 and no log of 0. Use {format.smallest_normal:.1g} or more, or "
             "compute in float32 there: x.float()"
-        ))  # fmt: skip
+        )
+        self.tell("vanished", line, text)
 
     def _tell_of_infinite(self, name, v, y, line):
         format = format_of(y.dtype)
@@ -78,10 +79,11 @@ class LostConstants:
             else f"NaN, as {format.name} has no Inf. Say {near}, or compute in float32 there: "
             "x.float()"
         )
-        self.tell("infinite", line, (
+        text = (
             f"{name} with {v:g}, stored in {format.name}, at {line} : {v:g} is beyond the largest "
             f"number there, {largest:g}, and {count:,} of {y.size:,} results are {became}"
-        ))  # fmt: skip
+        )
+        self.tell("infinite", line, text)
 
 
 def becomes(v: float, dtype: np.dtype) -> float:

@@ -12,7 +12,7 @@ not looked at: so after `unscale_()` everything is allowed.
 
 import math
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from minifp.numerics.policy import get_precision
 from minifp.runtime.device import is_array
 from minifp.scope.misuse.changed_gradients import Change, what_was_done
 from minifp.scope.misuse.gradient_readings import GradientReadings, is_scaled
+from minifp.scope.misuse.untrained import Name, Tell
 
 SAMPLE = 4096
 INVARIANT = {"isfinite", "isinf", "isnan", "eq", "ne", "sign"}  # the same of scaled gradients
@@ -39,15 +40,9 @@ class Delivered(NamedTuple):
 
 
 class ScaledGradients:
-    """Looks at the gradients of an optimizer's parameters, and of other leaves.
+    """Looks at the gradients of an optimizer's parameters, and of other leaves."""
 
-    name(leaf): what it is called. tell(kind, place, text): see misuse.Guard.
-    """
-
-    def __init__(
-        self, optimizer: Any, name: Callable[[Tensor], str],
-        tell: Callable[[str, Any, str], None],
-    ) -> None:  # fmt: skip
+    def __init__(self, optimizer: Any, name: Name, tell: Tell) -> None:
         self.optimizer, self.name, self.tell = optimizer, name, tell
         self.readings = GradientReadings(optimizer, name)
         self.begin()

@@ -6,16 +6,15 @@ from typing import Any
 from minifp.autograd.tape import Tensor
 
 PATIENCE = 2  # observed updates without a gradient before a parameter is told of
-SHOWN = 4  # names in a text, of many
+MOST_NAMES = 4  # in a text
+Name = Callable[[Tensor], str]  # what a parameter is called
+Tell = Callable[[str, Any, str], None]  # (kind, place, text): see Guard
 
 
 class Untrained:
-    """Tells of them. name(p): what a parameter is called. tell(kind, place, text): see Guard."""
+    """Tells of them."""
 
-    def __init__(
-        self, model: Any, optimizer: Any, name: Callable[[Tensor], str],
-        tell: Callable[[str, Any, str], None],
-    ) -> None:  # fmt: skip
+    def __init__(self, model: Any, optimizer: Any, name: Name, tell: Tell) -> None:
         self.model, self.optimizer, self.name, self.tell = model, optimizer, name, tell
         self.without = {id(p): p for p in optimizer.parameters}  # a gradient so far
         self.updates = 0
@@ -23,24 +22,25 @@ class Untrained:
     def at_start(self) -> None:
         """Compare the model's parameters with the optimizer's."""
         parameters, trained = self.model.parameters(), self.optimizer.parameters
-        left = [p for p in without(parameters, trained) if p.requires_grad and not is_bound(p)]
-        if left:
-            share = sum(p.array.size for p in left) / sum(p.array.size for p in parameters)
-            self.tell("no optimizer", None, (
-                f"{listed(left, self.name)} of the model: no optimizer has them ({share:.0%} of "
+        idle = [p for p in without(parameters, trained) if p.requires_grad and not is_bound(p)]
+        if idle:
+            share = sum(p.array.size for p in idle) / sum(p.array.size for p in parameters)
+            text = (
+                f"{names_of(idle, self.name)} of the model: no optimizer has them ({share:.0%} of "
                 "all weights), so they never change. Create the optimizer with all of them, after "
                 "the last layer is in place: optimizer = "
                 "fp.MixedOptimizer(optim.Adam(model.parameters())); or call "
                 "p.requires_grad_(False) for those that you froze on purpose"
-            ))  # fmt: skip
-        strange = without(trained, parameters)
-        if strange:
-            self.tell("not the model's", None, (
+            )
+            self.tell("no optimizer", None, text)
+        if strange := without(trained, parameters):
+            text = (
                 f"{len(strange)} of the optimizer's parameters are not the model's "
-                f"({listed(strange, self.name)}): perhaps a layer was replaced after the optimizer "
-                "was created, which then trains the old one. Create the optimizer last: optimizer "
-                "= fp.MixedOptimizer(optim.Adam(model.parameters()))"
-            ))  # fmt: skip
+                f"({names_of(strange, self.name)}): perhaps a layer was replaced after the "
+                "optimizer was created, which then trains the old one. Create the optimizer last: "
+                "optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))"
+            )
+            self.tell("not the model's", None, text)
 
     def on_update(self, gradients: list) -> None:
         """Take note of whose gradients are there; tell of the others once it is time."""
@@ -48,22 +48,23 @@ class Untrained:
             return
         used = [t for blocks in gradients for block in blocks for t in block.tensors]
         came = {id(t) for t in used if t is not None}
-        left = self.without.items()
-        self.without = {i: p for i, p in left if p.requires_grad and id(p.grad) not in came}
+        waiting = self.without.items()
+        self.without = {i: p for i, p in waiting if p.requires_grad and id(p.grad) not in came}
         self.updates += 1
         if self.updates == PATIENCE:
             self.at_end()
 
     def at_end(self) -> None:
         """Tell of parameters to which no gradient came in the updates so far, if there were any."""
-        left, self.without = list(self.without.values()), {}
-        if left and self.updates:
-            self.tell("no gradient", None, (
-                f"{listed(left, self.name)}: the optimizer has them, but they got no gradient in "
+        idle, self.without = list(self.without.values()), {}
+        if idle and self.updates:
+            text = (
+                f"{names_of(idle, self.name)}: the optimizer has them, but they got no gradient in "
                 "the first observed steps. Either the loss does not depend on them (forward does "
                 "not call the layer, or its result was detached or computed under fp.no_grad()), "
                 "or they are frozen: then call p.requires_grad_(False)"
-            ))  # fmt: skip
+            )
+            self.tell("no gradient", None, text)
 
 
 def without(parameters: list[Tensor], others: list[Tensor]) -> list[Tensor]:
@@ -77,8 +78,8 @@ def is_bound(p: Tensor) -> bool:
     return p.array.base is not None
 
 
-def listed(parameters: list[Tensor], name: Callable[[Tensor], str]) -> str:
+def names_of(parameters: list[Tensor], name: Name) -> str:
     """Their names, of many the first."""
     names = [name(p) for p in parameters]
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more

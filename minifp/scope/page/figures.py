@@ -4,16 +4,20 @@ The four histograms of a step are drawn by the page's script (lens.js); here the
 and for where no script runs: those of the last observed step.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from markupsafe import Markup
 
 from minifp.numerics.number_format import Format
 from minifp.report import drawing, words
+from minifp.report.content import Picture
 from minifp.scope import updates
 from minifp.scope.borders import kept_from, normal_from, too_large_from
 from minifp.scope.histogram import HALF, total_of
 from minifp.scope.observed import ACTIVATIONS, GRADIENTS, ObservedStep
 from minifp.scope.record import Record, unscaled
+from minifp.scope.tracing.repeating import WEIGHT
 
 KEPT, LOST, SHADE = drawing.STYLES[1].color, drawing.STYLES[2].color, drawing.STYLES[0].color
 GOOD, WARN = drawing.STYLES[3].color, drawing.STYLES[5].color
@@ -92,16 +96,16 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
     shift = step.shift if kind in GRADIENTS else 0
     high, rows = 1.2, ROW * max(len(layers), 1)
     tall = 0.12 + high + 0.08 + rows + 0.45
-    drawn = Figure(figsize=(WIDTH, tall))
-    below = drawn.add_axes((NAMES, 0.45 / tall, 0.985 - NAMES, rows / tall))
-    above = drawn.add_axes((NAMES, (0.53 + rows) / tall, 0.985 - NAMES, high / tall), sharex=below)
+    figure = Figure(figsize=(WIDTH, tall))
+    below = figure.add_axes((NAMES, 0.45 / tall, 0.985 - NAMES, rows / tall))
+    above = figure.add_axes((NAMES, (0.53 + rows) / tall, 0.985 - NAMES, high / tall), sharex=below)
     colors = [color_of(e, shift, format) for e in exponents]
     window(below, shift, format)
     below.grid(False)
     draw_bars(above, exponents, heights[0], shift, format)
     above.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
-    said = above.text(0.008, 0.97, zeros(step, kind), transform=above.transAxes, va="top")
-    said.set(fontsize=7, color=drawing.MUTED)
+    note = above.text(0.008, 0.97, zeros(step, kind), transform=above.transAxes, va="top")
+    note.set(fontsize=7, color=drawing.MUTED)
     strongest = heights[1:].max(axis=1, keepdims=True, initial=1e-9)
     strength = np.sqrt(heights[1:] / np.maximum(strongest, 1e-9))
     grid = [to_rgba(c, s) for row in strength for c, s in zip(colors, row)]
@@ -113,7 +117,7 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
     above.tick_params(labelbottom=len(layers) > MANY_LAYERS)
     gradient = ", before the loss scale" if kind in GRADIENTS else ""
     below.set_xlabel(f"magnitude{gradient}; shaded: what {format.name} holds")
-    return drawn
+    return figure
 
 
 def draw_bars(axes, exponents, heights, shift: int, format: Format, every: int = 8):
@@ -160,19 +164,30 @@ def short(name: str, most: int = 30) -> str:
     return name if len(name) <= most else "…" + name[1 - most :]
 
 
-def kind_svg(findings: Record, kind: str, prefix: str) -> Markup:
+def kind_svg(findings: Record, kind: str) -> Markup:
     """The figure of a kind as inline SVG, of the last observed step."""
     step = findings.steps[-1]
     with drawing.settings():
-        drawn = kind_figure(findings, kind, step)
-    total = step.total(kind)
-    said = (
+        figure = kind_figure(findings, kind, step)
+    text = (
         f"{TITLES[kind]}: the share of numbers in each power of two, of all layers as bars and of "
-        f"each layer as a row of cells. {total.total:,} numbers in step {step.step}; the table "
-        "below has them."
+        f"each layer as a row of cells. {step.total(kind).total:,} numbers in step {step.step}; "
+        "the table below has them."
     )
-    name = f"{prefix}-{key_of(kind)}"
-    return drawing.inline_svg(drawn, name, TITLES[kind], said)
+    return drawing.inline_svg(figure, key_of(kind), TITLES[kind], text)
+
+
+def layer_of(row: dict) -> str:
+    """The module without the model's name, and the operation; of a weight its name."""
+    if row["operation"] == WEIGHT:
+        return row["module"]
+    module = row["module"].partition(".")[2] or row["module"]
+    return " ".join(filter(None, (module, row["operation"])))
+
+
+def picture(findings: Record, name: str, title: str, text: str, draw: Callable) -> Picture:
+    """A figure of findings, as wide as it must be. text: how to read it."""
+    return Picture(name, title, text, lambda look: draw(findings), text, is_map=True)
 
 
 # ---- over steps ----------------------------------------------------------------------
@@ -180,16 +195,10 @@ def kind_svg(findings: Record, kind: str, prefix: str) -> Markup:
 
 def lost_anywhere(findings: Record) -> list:
     """Of the pictures of lost updates, (what, title) of those that are not blank."""
-    updates_of_all = [u for step in findings.steps for u in step.updates.values()]
+    all_updates = [u for step in findings.steps for u in step.updates.values()]
     pairs = [(updates.LOST, "lost in this run")]
-    pairs += [(name, f"if {name} weights were all") for name in alone_in(findings)]
-    return [(what, title) for what, title in pairs if any(u.number(what) for u in updates_of_all)]
-
-
-def alone_in(findings: Record) -> list[str]:
-    """The formats in which weights might be kept alone, by name."""
-    updates_of_all = (u for step in findings.steps for u in step.updates.values())
-    return list(dict.fromkeys(name for u in updates_of_all for name in u.alone))
+    pairs += [(name, f"if {name} weights were all") for name in findings.alone]
+    return [(what, title) for what, title in pairs if any(u.number(what) for u in all_updates)]
 
 
 def updates_figure(findings: Record):
@@ -198,10 +207,10 @@ def updates_figure(findings: Record):
     names = list(dict.fromkeys(name for step in steps for name in step.updates))[:MOST_LAYERS]
     pairs = lost_anywhere(findings)
     shape = {"columns": len(pairs), "sharey": True, "squeeze": False}
-    with drawing.canvas(WIDTH, 0.95 + ROW * len(names), **shape) as (drawn, grid):
+    with drawing.canvas(WIDTH, 0.95 + ROW * len(names), **shape) as (figure, grid):
         for axes, pair in zip(grid[0], pairs):
             draw_updates(axes, steps, names, *pair)
-    return drawn
+    return figure
 
 
 def draw_updates(axes, steps, names, what, title):

@@ -1,17 +1,12 @@
-"""The section of a microscope's page on other formats: what each would lose, side by side."""
+"""What each format would lose of what was seen, side by side."""
 
-from collections.abc import Callable
-
-from markupsafe import Markup
-
-from minifp.report import words
-from minifp.report.markup import paragraph, section, table
-from minifp.scope.page.lens import percent
+from minifp.report.content import Columns, Part, Section, Table
+from minifp.report.markup import paragraph
+from minifp.report.words import share_text
 from minifp.scope.record import Record
 from minifp.scope.what_if import Stored, stored_in
 
-FORMAT_HEADS = ("format", "weights", "activations", "gradients", "at the best S", "S that do")
-SAID = (
+ABOUT = (
     "What each format would lose if it stored the numbers of all observed steps: the share of "
     "nonzero numbers that would round to 0 or be too large. Gradients: without a loss scale, and "
     "with the largest constant scale S at which nothing overflows. The scales that pass are the "
@@ -19,35 +14,36 @@ SAID = (
 )
 
 
-def formats_section(findings: Record, prefix: str) -> Markup:
+def formats_section(findings: Record) -> Section:
     """The table."""
-    if not findings.steps:
-        return Markup()
-    rows = format_rows(findings, words.superscript)
-    caption = "The share that would be lost"
-    return section("In other formats", paragraph(SAID), table(caption, FORMAT_HEADS, rows, (5,)))
+    columns: Columns = {
+        "format": lambda s: s.format.name,
+        "weights": lambda s: share_text(s.weights, 1),
+        "activations": lambda s: share_text(s.activations, 1),
+        "gradients": lambda s: share_text(s.advice.lost(0), 1) if s.advice.largest else "-",
+        "at the best S": at_best,
+        "S that do": scales_that_do,
+    }
+    stored = stored_in(findings) if findings.steps else []
+    caption = "The share that would be lost, of numbers that are not 0"
+    parts: list[Part] = [paragraph(ABOUT), Table.of(caption, stored, columns, text_columns=(5,))]
+    return Section("In other formats", parts if stored else ())
 
 
-def format_rows(findings: Record, power: Callable[[int], str]) -> list[list[str]]:
-    """A row for each format. power: how 2^k is written."""
-    return [row_of(stored, power) for stored in stored_in(findings)]
-
-
-def row_of(stored: Stored, power: Callable[[int], str]) -> list[str]:
-    """Its cells."""
+def at_best(stored: Stored) -> str:
+    """What is lost with the largest scale at which nothing overflows."""
     advice = stored.advice
-    shares = [stored.format.name, share(stored.weights), share(stored.activations)]
     if not advice.largest:
-        return [*shares, "–", "–", "no gradients"]
-    where = "any" if advice.or_more else power(advice.high)
-    best = f"{share(advice.lost(advice.high))} at {where}"
-    do = "none needed"
-    if advice.needed:
-        ends = power(advice.low), power(advice.high)
-        do = " to ".join(ends) if advice.low <= advice.high else "none"
-    return [*shares, share(advice.lost(0)), best, do]
+        return "-"
+    place = "any" if advice.or_more else f"2^{advice.high}"
+    return f"{share_text(advice.lost(advice.high), 1)} at {place}"
 
 
-def share(part: float) -> str:
-    """A share as the other tables write it."""
-    return percent(part, 1)
+def scales_that_do(stored: Stored) -> str:
+    """The scales that are advised."""
+    advice = stored.advice
+    if not advice.largest:
+        return "no gradients"
+    if not advice.needed:
+        return "none needed"
+    return f"2^{advice.low} to 2^{advice.high}" if advice.low <= advice.high else "none"

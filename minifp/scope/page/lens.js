@@ -1,8 +1,9 @@
 // The four histograms of a microscope's page, drawn for any observed step, loss scale and format.
 // They share one axis: powers of two. Numbers that are 0 have no place on it: their share is said.
-for (const root of document.querySelectorAll(".scope-lens")) {
+for (const controls of document.querySelectorAll(".scope-controls")) {
   "use strict";
-  root.classList.add("awake");
+  const root = controls.parentElement;
+  root.classList.add("scope-lens", "awake");
   const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
   const stepSlider = root.querySelector(".scope-step"), scaleSlider = root.querySelector(".scope-scale");
   const chosen = root.querySelector(".scope-format"); // "": each kind as in the run
@@ -10,18 +11,18 @@ for (const root of document.querySelectorAll(".scope-lens")) {
 
   // What a layer's numbers would be in a format after they are multiplied by 2^shift: exact counts.
   function count([, lowest, counts, reaching, zeros, infs, nans, largest], shift, {kept, over, normal, max}) {
-    const found = {total: zeros + infs + nans, zeros, flushed: 0, subnormal: 0, over: 0, nonzero: 0, broken: infs + nans};
+    const sums = {total: zeros + infs + nans, zeros, flushed: 0, subnormal: 0, over: 0, nonzero: 0, broken: infs + nans};
     const reach = ([border, place], e, i, n) => e < border ? 0 : e > border ? n : reaching[place] ? reaching[place][i] : 0;
     counts.forEach((n, i) => {
       const e = lowest + i + shift, held = reach(kept, e, i, n);
-      found.total += n;
-      found.nonzero += n;
-      found.flushed += n - held;
-      if (e < normal) found.subnormal += held;
-      found.over += reach(over, e, i, n);
+      sums.total += n;
+      sums.nonzero += n;
+      sums.flushed += n - held;
+      if (e < normal) sums.subnormal += held;
+      sums.over += reach(over, e, i, n);
     });
-    found.headroom = largest === null ? Infinity : max - largest - shift;
-    return found;
+    sums.headroom = largest === null ? Infinity : max - largest - shift;
+    return sums;
   }
 
   function add(a, b) {
@@ -36,7 +37,7 @@ for (const root of document.querySelectorAll(".scope-lens")) {
     const p = 100 * n / of;
     return p < 0.001 ? p.toExponential(1) + "%" : (p < 0.1 ? p.toFixed(3) : p < 10 ? p.toFixed(2) : p.toFixed(1)) + "%";
   }
-  const bits = (h) => h === Infinity ? "–" : h.toFixed(1).replace("-", "−");
+  const bits = (h) => h === Infinity ? "−" : h.toFixed(1).replace("-", "−");
   const cells = (f) => [f.total.toLocaleString("en"), percent(f.zeros, f.total), percent(f.flushed, f.nonzero),
     percent(f.subnormal, f.nonzero), percent(f.over, f.nonzero), bits(f.headroom), f.broken.toLocaleString("en")];
 
@@ -45,8 +46,8 @@ for (const root of document.querySelectorAll(".scope-lens")) {
       this.key = element.dataset.kind;
       this.about = data.kinds[this.key];
       this.said = element.querySelector(".scope-said");
-      this.where = element.querySelector(".scope-in");
-      this.rows = new Map([...element.querySelectorAll("tbody tr")].map((row) => [row.dataset.layer, row]));
+      this.table = element.nextElementSibling; // of its layers, all of them together first; none where nothing was stored
+      this.rows = [...this.table.querySelectorAll("tbody tr")];
       this.canvas = element.querySelector("canvas"); // none where nothing was stored
       this.pointed = element.querySelector(".scope-pointed");
       this.names = this.about.layers.slice(0, MOST_ROWS);
@@ -61,25 +62,30 @@ for (const root of document.querySelectorAll(".scope-lens")) {
       const format = this.format = data.formats[chosen.value || this.about.format];
       Object.assign(this, {shift, whole: new Array(data.bins).fill(0), layers: new Map()});
       let total = NONE;
-      for (const row of this.rows.values()) this.write(row, NONE);
+      for (const row of this.rows) this.write(row, NONE);
       for (const layer of step.held[this.key]) {
         const found = count(layer, shift - stored, format), [which, lowest, counts] = layer, bins = new Array(data.bins).fill(0);
         total = add(total, found);
-        const row = this.rows.get(String(which));
-        if (row) this.write(row, found);
+        this.write(this.rows[which + 1], found);
         counts.forEach((n, i) => { bins[Math.min(Math.max(lowest + i - stored - data.first, 0), data.bins - 1)] += n; });
         bins.forEach((n, i) => { this.whole[i] += n; });
         this.layers.set(which, {bins, found});
       }
       this.total = total;
-      if (this.rows.size) this.write(this.rows.get("all"), total);
+      if (this.canvas) this.name(step, scale, format, total);
       const [, zeros, flushed, subnormal, over, headroom] = cells(total);
-      if (this.where) this.where.textContent = format.said;
       this.said.textContent = `Step ${step.step}${this.about.gradient ? `, S = ${power(scale)}` : ""}, ${format.said}: ` + (total.nonzero
         ? `of the numbers that are not 0, ${part(flushed)} flushed to 0, ${part(subnormal)} subnormal, ${part(over)} overflow; ${zeros === "0" ? "none is 0" : `${zeros} of all are 0`}; headroom ${headroom} bits.`
         : total.total ? "all numbers are 0." : "none were stored.");
       this.short = `${this.about.title}: ${flushed} flushed to 0, ${over} overflow`;
       if (this.canvas) this.draw();
+    }
+
+    name(step, scale, format, total) { // the table
+      this.write(this.rows[0], total);
+      const caption = `${this.about.title} of step ${step.step}${this.about.gradient ? `, times S = ${raised(scale)}` : ""}, ${format.said}`;
+      for (const part of this.table.querySelectorAll("summary, .caption")) part.textContent = caption;
+      this.table.querySelector("[aria-label]").setAttribute("aria-label", caption);
     }
 
     draw() {

@@ -5,14 +5,14 @@ import textwrap
 from minifp.report import drawing, words
 from minifp.scope.observed import GRADIENTS, KINDS
 from minifp.scope.page.figures import TITLES, draw_bars, highest_bar, shares, span, zeros
-from minifp.scope.page.training import headlines
+from minifp.scope.page.headlines import headlines
 from minifp.scope.record import Record
 
 
 def overview(findings: Record):
     """The last observed step: all layers of each kind, as they were stored, unscaled."""
     step, exponents = findings.steps[-1], span(findings)
-    with drawing.canvas(9.6, 5.6, 2, 2) as (drawn, grid):
+    with drawing.canvas(9.6, 5.6, 2, 2) as (whole, grid):
         for axes, kind in zip(grid.flat, KINDS):
             shift, format = step.shift if kind in GRADIENTS else 0, findings.format_of(kind)
             (heights,) = shares(step, kind, [], exponents)
@@ -22,11 +22,11 @@ def overview(findings: Record):
             axes.text(0.01, 0.97, zeros(step, kind), transform=axes.transAxes, **look)
             title = f"{TITLES[kind]}, {format.name}"
             axes.set_title(title + (f", S = {words.superscript(shift)}" if shift else ""))
-        said = words.raised(headlines(findings)[0].split(". Seen")[0])
-        drawn.suptitle(textwrap.fill(said, 100), fontsize=9, ha="left", x=0.01, color=drawing.INK)
-        said = "shaded: what the format holds; orange: lost; of numbers that are not 0"
-        drawn.supxlabel(f"step {step.step}; {said}", fontsize=8, color=drawing.MUTED)
-    return drawn
+        answer = textwrap.fill(words.raised(headlines(findings)[0].split(". Seen")[0]), 100)
+        whole.suptitle(answer, fontsize=9, ha="left", x=0.01, color=drawing.INK)
+        legend = "shaded: what the format holds; orange: lost; of numbers that are not 0"
+        whole.supxlabel(f"step {step.step}; {legend}", fontsize=8, color=drawing.MUTED)
+    return whole
 
 
 def png_of(findings: Record) -> bytes | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from minifp.lab.memory import Ledger, foretell_bytes
 from minifp.nn.assign_precision import assign_precision
 from minifp.nn.module import Module
 from minifp.numerics import kernels, policy
+from minifp.report import rendering
+from minifp.report.content import Document
+from minifp.report.documented import Shown
 from minifp.runtime.device import default_device, is_on_device
 from minifp.scope.summary.products import Counter
 
@@ -46,7 +50,7 @@ class Layer:
 
 
 @dataclass(repr=False)
-class Summary:
+class Summary(Shown):
     """The result of `summary`.
 
     parameters, trainable, buffers: how many numbers they have. multiply_adds: of one forward pass
@@ -70,16 +74,13 @@ class Summary:
         """All of it as plain numbers, lists and texts, for JSON."""
         return asdict(self)
 
-    def __repr__(self):
-        from minifp.scope.summary.summary_text import text
-
-        return text(self)
+    def document(self, depth: int = 3) -> Document:
+        """All that is shown of it, down to a depth."""
+        return import_module("minifp.scope.summary.summary_document").document(self, depth)
 
     def table(self, depth: int = 3) -> str:
-        """The same as text, down to a depth."""
-        from minifp.scope.summary.summary_text import text
-
-        return text(self, depth)
+        """The same as text."""
+        return rendering.terminal(self.document(depth))
 
 
 def summary(
@@ -101,22 +102,22 @@ def summary(
     check_count("summary: batch", batch)
     if optimizer not in STATES:
         raise ArgumentError(f"optimizer={optimizer!r}: expected {', '.join(map(repr, STATES))}")
-    built = isinstance(model, Module)
-    if not built and not callable(model):
+    is_module = isinstance(model, Module)
+    if not is_module and not callable(model):
         raise ArgumentError(
             f"summary: model is a {type(model).__name__}, expected a module, or a function that "
             "builds one"
         )
     whole = (batch, *shape)
-    chosen = [policy.get_precision()] if built else [policy.as_precision(p) for p in precisions]
+    each = [policy.get_precision()] if is_module else [policy.as_precision(p) for p in precisions]
     fields, memory = None, {}
-    for precision in chosen:
+    for precision in each:
         with policy.precision(policy.shapes_only(precision)), default_device("cpu"):
-            module = model if built else assign_precision(model())
+            module = model if is_module else assign_precision(model())
             with _without_numbers(module):
-                seen, peak = _walked(module, whole, integers)
+                counts, peak = _walked(module, whole, integers)
         memory[str(precision)] = foretell_bytes(module, precision, STATES[optimizer], peak)
-        fields = fields or seen
+        fields = fields or counts
     assert fields is not None
     return Summary(
         name=type(module).__name__, input_shape=whole, bytes=memory, optimizer=optimizer, **fields
@@ -133,17 +134,17 @@ def _without_numbers(module):
     """Within, modules that have a precision of their own compute shapes in it, and nothing else;
     what is on a GPU has arrays of the host, whose memory nobody touches."""
     before = [(m, m._precision) for m in module.modules()]
-    there = [t for t in (*module.parameters(), *module.buffers()) if is_on_device(t.array)]
-    arrays = [t.array for t in there]
+    on_device = [t for t in (*module.parameters(), *module.buffers()) if is_on_device(t.array)]
+    arrays = [t.array for t in on_device]
     try:
-        for t in there:
+        for t in on_device:
             t.array = np.empty(t.shape, t.array.dtype)
         for m, precision in before:
             if precision is not None:
                 m._precision = policy.shapes_only(precision)
         yield
     finally:
-        for t, array in zip(there, arrays):
+        for t, array in zip(on_device, arrays):
             t.array = array
         for m, precision in before:
             m._precision = precision
@@ -192,7 +193,7 @@ class Walk:
     def __init__(self):
         self.layers: list[Layer] = []
         self.open: list[tuple[Layer, int]] = []
-        self.called: set[int] = set()
+        self.ids: set[int] = set()
 
     def watch(self, module, counter, stack):
         """Note every call of the module and of those inside, until the stack closes."""
@@ -214,8 +215,8 @@ class Walk:
         shapes = [tuple(a.shape) for a in args if isinstance(a, Tensor)]
         layer = Layer(path, type(module).__name__, len(self.open), shapes)
         layer.parameters = sum(p.numel() for p in module.parameters())
-        layer.again = id(module) in self.called
-        self.called.add(id(module))
+        layer.again = id(module) in self.ids
+        self.ids.add(id(module))
         if self.open:
             self.open[-1][0].has_inside = True
         self.layers.append(layer)

@@ -92,10 +92,10 @@ def backward(t: PairedRuns, outputs: Outputs, node: Any) -> dict[Tensor, np.ndar
     first = first_gradient(loss, None, t.seed)
     arrivals.add(t.loss.gradient_node, t.loss.index, first, t.precision)
     for v in reversed(t.order):
-        arrived, own = arrivals.take(v), outputs[v][0].gradient_node
-        if not arrived:
+        addends, own = arrivals.take(v), outputs[v][0].gradient_node
+        if not addends:
             continue
-        sums = {i: summed(each, format_of(own, i)) for i, each in arrived.items()}
+        sums = {i: summed(each, format_of(own, i)) for i, each in addends.items()}
         if v is node:
             sums |= {i: added_to(sums[i], error) for i, error in errors.sums.items()}
         if isinstance(v, Tensor):

@@ -144,10 +144,10 @@ class PairedRuns:
             if not lists[0]:
                 continue
             sums: list[dict] = [{}, {}]
-            for i, arrived in lists[0].items():
-                value = self._met(number, node, i, arrived, lists[1][i])
+            for i, addends in lists[0].items():
+                value = self._met(number, node, i, addends, lists[1][i])
                 sums[0][i], sums[1][i] = value.stored, value.reference
-                if len(arrived) > 1:
+                if len(addends) > 1:
                     self.errors[node].sums[i] = value.added
                     yield value
             if isinstance(node, Tensor):
@@ -155,11 +155,11 @@ class PairedRuns:
                 continue
             yield from self._sent(number, node, sums, stored, reference)
 
-    def _met(self, number, node, i, arrived, of_reference):
+    def _met(self, number, node, i, addends, of_reference):
         """The sum of the gradients that meet at one output."""
         own = self.stored[node][0].gradient_node
-        local = [(self.wide(g), self.precision) for g, _ in arrived]
-        sums = summed(arrived, format_of(own, i)), summed(local, self.format)
+        local = [(self.wide(g), self.precision) for g, _ in addends]
+        sums = summed(addends, format_of(own, i)), summed(local, self.format)
         total = summed(of_reference, self.format)
         return Value(number, BACKWARD, node, SUM, f"dy{i}" if i else "dy", *sums, total)
 
@@ -167,7 +167,7 @@ class PairedRuns:
         """The gradients that an operation sends back."""
         own, local, other = _node(self.stored[node]), self.local[node], _node(self.reference[node])
         gradients = run_backward(own, sums[0])
-        local.saved = nested(lambda kept, _: self.wide(kept), own.saved, local.saved)
+        local.saved = nested(lambda array, _: self.wide(array), own.saved, local.saved)
         alone = run_backward(local, {i: self.wide(g) for i, g in sums[0].items()})
         of_reference = run_backward(other, sums[1])
         stored.send(node, gradients, own.precision)

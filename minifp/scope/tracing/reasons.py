@@ -41,19 +41,19 @@ def why(kernel: Any, formats: Formats, results: list, precision: Precision, phas
     )
     words += entering(kernel, formats)
     ends = [ending(rule, spec, r, formats, precision, phase) for spec, r in zip(rule.out, results)]
-    said = [f"{rule.role}: {words}, " + "; ".join(dict.fromkeys(ends))]
-    return "; ".join(said + of_its_product(rule, precision))
+    sentence = f"{rule.role}: {words}, " + "; ".join(dict.fromkeys(ends))
+    return "; ".join([sentence, *of_its_product(rule, precision)])
 
 
 def of_its_product(rule: Rule, precision: Precision) -> list[str]:
     """Which switches are those of the kernel's product, and what has set them: ["wgrad:
     accumulate=float32 (the part *.wgrad:accumulate=float32)"]; [] if none is."""
-    said = []
+    texts = []
     for name, value in own_of(precision, rule.product):
         part = precision.part_of(rule.product, name)
         by = "of this precision" if part is None else f"the part {part.key}={part.text}"
-        said.append(f"{rule.product}: {name}={written(value)} ({by})")
-    return said
+        texts.append(f"{rule.product}: {name}={written(value)} ({by})")
+    return texts
 
 
 def entering(kernel: Any, formats: Formats) -> str:
@@ -66,8 +66,8 @@ def entering(kernel: Any, formats: Formats) -> str:
     for name, rounding in operands:
         if rounding is not None:
             names.setdefault(rounding.words, []).append(name)
-    said = [f"{' and '.join(which)} rounded to {words}" for words, which in names.items()]
-    return ", operands " + ", ".join(said) if said else ""
+    texts = [f"{' and '.join(some)} rounded to {words}" for words, some in names.items()]
+    return ", operands " + ", ".join(texts) if texts else ""
 
 
 def on_a_gpu(rule: Rule, dtypes: list) -> str:
@@ -130,8 +130,8 @@ def of_cast(reader: str, stored: str, precision: Precision) -> str:
         return f'activations of the part "{precision.base}" of this precision are {stored}'
     if precision.operations is None:
         return f"what {reader} reads besides its weights" if reader else ""
-    said = of_operation(reader, precision) if reader else ""
-    return said if f": {stored}: " in said or autocast.WIDEST in said else ""
+    text = of_operation(reader, precision) if reader else ""
+    return text if f": {stored}: " in text or autocast.WIDEST in text else ""
 
 
 def of_sum(summed_in: Any, stored: Any, precision: Precision) -> str:

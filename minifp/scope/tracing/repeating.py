@@ -77,9 +77,9 @@ class Arrivals:
         return self.waiting.pop(node, {})
 
 
-def summed(arrived: list, format: Any) -> Any:
+def summed(addends: list, format: Any) -> Any:
     """The sum of gradients that meet, rounded once, as autograd/backward.py makes it."""
-    (first, _), *others = arrived
+    (first, _), *others = addends
     total = GradientSum(first)
     for gradient, precision in others:
         total.add(gradient, precision)

@@ -49,7 +49,7 @@ class Edge:
     format: str
 
 
-def graph(recorded: Recorded) -> tuple[list[Box], list[Edge]]:
+def graph_of(recorded: Recorded) -> tuple[list[Box], list[Edge]]:
     """The boxes, each after those that it reads from, and the edges. The step is done again, as the
     tape does not keep what is between.
     """
@@ -59,13 +59,13 @@ def graph(recorded: Recorded) -> tuple[list[Box], list[Edge]]:
     with unobserved(), np.errstate(all="ignore"):
         for _ in forward(order, outputs, []):
             pass
-    drawn = Drawn(outputs)
+    graph = Graph(outputs)
     for node in order:
-        drawn.add(node)
-    return drawn.boxes, drawn.edges
+        graph.add(node)
+    return graph.boxes, graph.edges
 
 
-class Drawn:
+class Graph:
     """Boxes and edges as they are found."""
 
     def __init__(self, outputs: Outputs) -> None:

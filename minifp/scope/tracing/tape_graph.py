@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from minifp.scope.tracing.tape_boxes import Box, Edge, graph
+from minifp.scope.tracing.tape_boxes import Box, Edge, graph_of
 from minifp.training.diagnosis import Recorded
 
 SWEEPS = 4  # over all layers, down and up, in which boxes move toward their neighbours
@@ -32,14 +32,14 @@ def layout(recorded: Recorded) -> Layout:
     which keeps most edges from crossing (Sugiyama et al. 1981). Raises TapeError for a step that is
     forgotten, DeviceError for one on a GPU.
     """
-    boxes, edges = graph(recorded)
+    boxes, edges = graph_of(recorded)
     layers = layers_of(len(boxes), edges)
     rows: list[list[int]] = [[] for _ in range(max(layers) + 1)]
     for number, layer in enumerate(layers):
         rows[layer].append(number)
     places = ordered(rows, edges)
-    placed = [replace(b, x=places[b.number], y=layers[b.number]) for b in boxes]
-    return Layout(placed, edges, max(map(len, rows)), len(rows))
+    boxes = [replace(b, x=places[b.number], y=layers[b.number]) for b in boxes]
+    return Layout(boxes, edges, max(map(len, rows)), len(rows))
 
 
 # ---- where it is drawn --------------------------------------------------------------------------

@@ -55,11 +55,11 @@ def trace(recorded: Recorded, seed: float, repeats: int = REPEATS) -> Trace:
     check_recorded("trace", recorded)
     check_count("repeats", repeats)
     with unobserved(), np.errstate(all="ignore"):
-        seen = list(visits(recorded, seed))
+        first_run = list(visits(recorded, seed))
         runs = [[seconds_of(visit) for visit in visits(recorded, seed)] for _ in range(repeats)]
     times = [[median(part) for part in zip(*several)] for several in zip(*runs)]
     readers = {parent: v.op for v in recorded.order for parent, _ in v.parents}
-    rows = [row for visit, ts in zip(seen, times) for row in rows_of(visit, ts, readers)]
+    rows = [row for visit, ts in zip(first_run, times) for row in rows_of(visit, ts, readers)]
     last = next(v for v in recorded.order if isinstance(v, Node))
     numbered = [replace(row, number=i) for i, row in enumerate(rows, 1)]
     return Trace(numbered, str(last.precision))

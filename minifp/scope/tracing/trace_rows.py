@@ -55,8 +55,8 @@ class TraceRow:
     @property
     def intensity(self) -> float:
         """Floating-point operations for each byte that is read or written."""
-        moved = self.bytes_read + self.bytes_written
-        return self.flops / moved if moved else 0.0
+        traffic = self.bytes_read + self.bytes_written
+        return self.flops / traffic if traffic else 0.0
 
 
 def rows_of(visit: Visit, seconds: list[float], readers: dict) -> list[TraceRow]:
@@ -110,7 +110,7 @@ def of_call(visit: Visit, call: Call, reader: str) -> dict[str, Any]:
 
 def sum_of_gradients(visit: Visit) -> dict[str, Any]:
     """What is told where gradients meet."""
-    (total,), gradients = visit.made, visit.given
+    (total,), gradients = visit.outputs, visit.inputs
     summed_in = visit.precision.meeting_formats[gradients[0].dtype]
     return dict(
         **{"kernel": "", "role": "reduce", "why": of_sum(summed_in, total.dtype, visit.precision)},
@@ -123,14 +123,14 @@ def sum_of_gradients(visit: Visit) -> dict[str, Any]:
 
 def without_kernel(visit: Visit) -> dict[str, Any]:
     """What is told of an operation that only looks at numbers in another way, or moves them."""
-    inputs, outputs = arrays_in(visit.given), arrays_in(visit.made)
+    inputs, outputs = arrays_in(visit.inputs), arrays_in(visit.outputs)
     memory = {id(buffer(a)) for a in inputs}
-    moved = size_of([a for a in outputs if id(buffer(a)) not in memory])
-    reason = "numbers are moved, and none is rounded" if moved else "a view: nothing is moved"
+    traffic = size_of([a for a in outputs if id(buffer(a)) not in memory])
+    reason = "numbers are moved, and none is rounded" if traffic else "a view: nothing is moved"
     return dict(
         **{"kernel": "", "role": NO_ARITHMETIC, "why": reason},
         **{"inputs": texts(inputs), "outputs": texts(outputs)},
-        **{"bytes_read": moved, "bytes_written": moved},
+        **{"bytes_read": traffic, "bytes_written": traffic},
     )
 
 

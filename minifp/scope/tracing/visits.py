@@ -38,8 +38,8 @@ class Visit(NamedTuple):
     phase: str
     node: Any
     operation: str
-    given: list
-    made: list
+    inputs: list
+    outputs: list
     calls: list[Call]
     seconds: float
     precision: Precision
@@ -94,9 +94,9 @@ def forward(order: list, outputs: Outputs, calls: list[Call]) -> Iterator[Visit]
             outputs[node] = (leaf_like(node),)
             continue
         arguments, place = arguments_of(node, outputs), (FORWARD, node, node.op)
-        done = visit(place, node.precision, arguments, calls, again, node, arguments)
-        outputs[node] = tuple(done.made)
-        yield done
+        result = visit(place, node.precision, arguments, calls, again, node, arguments)
+        outputs[node] = tuple(result.outputs)
+        yield result
 
 
 def backward(
@@ -108,21 +108,21 @@ def backward(
     arrivals.add(loss.gradient_node, loss.index, first, get_precision())
     for node in recorded.order:
         own, sums = outputs.pop(node)[0].gradient_node, {}
-        for i, met in arrivals.take(node).items():
-            inputs, place = [g for g, _ in met], (BACKWARD, node, SUM)
-            do = added_up, met, format_of(own, i)
-            done = visit(place, met[-1][1], inputs, calls, *do)
-            sums[i] = done.made[0]
-            if len(met) > 1:
-                yield done
+        for i, addends in arrivals.take(node).items():
+            inputs, place = [g for g, _ in addends], (BACKWARD, node, SUM)
+            do = added_up, addends, format_of(own, i)
+            result = visit(place, addends[-1][1], inputs, calls, *do)
+            sums[i] = result.outputs[0]
+            if len(addends) > 1:
+                yield result
         if isinstance(node, Tensor) or not sums:
             continue
         place, inputs = (BACKWARD, node, node.op), list(sums.values())
-        done = visit(place, node.precision, inputs, calls, run_backward, own, sums)
-        arrivals.send(node, tuple(done.made), node.precision)
-        yield done
+        result = visit(place, node.precision, inputs, calls, run_backward, own, sums)
+        arrivals.send(node, tuple(result.outputs), node.precision)
+        yield result
 
 
-def added_up(met: list, format: Any) -> list:
+def added_up(addends: list, format: Any) -> list:
     """The sum of the gradients that meet, as the only thing made."""
-    return [summed(met, format)]
+    return [summed(addends, format)]
