@@ -19,6 +19,11 @@ from minifp.lab.statistics.power import seeds_needed
 from minifp.report import words
 from minifp.report.content import Document, Part, Section, Table
 
+SMALLER = (
+    "What does not come out as in the paper is shown as it is. Networks, pictures and training are "
+    "far smaller than there: a line here says what these numbers do, not what those of the paper "
+    "would."
+)
 ENDS = ("n", "diverged", "mean", "sd", "difference", "low", "high", "verdict", "needed")
 
 
@@ -134,11 +139,7 @@ def findings(gallery) -> list[str]:
 
 def notes(gallery) -> list[str]:
     """What must be known beside the table."""
-    texts = [
-        "What does not come out as in the paper is shown as it is. Networks, pictures and training "
-        "are far smaller than there: a line here says what these numbers do, not what those of the "
-        "paper would."
-    ]
+    texts = [] if all(e.is_own for e in gallery.exhibits) else [SMALLER]
     if any(NOTHING in lost for line in gallery.lines for lost in line.failures.values()):
         texts.append(
             f"A run has {NOTHING} if it ended with less than {LEARNED:.0%} of the "
