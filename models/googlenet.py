@@ -136,7 +136,9 @@ class GoogLeNet(nn.Module):
 
 
 def with_auxiliary(loss, weight: float = WEIGHT):
-    """loss(outputs, targets) that also takes what has auxiliary scores, whose losses are added."""
+    """Return loss(outputs, targets) that also takes outputs with auxiliary scores, as GoogLeNet's
+    in training, whose losses are added, times the weight (Szegedy et al. 2014, arXiv:1409.4842).
+    """
 
     def added(outputs, targets):
         if not isinstance(outputs, tuple):

@@ -165,7 +165,7 @@ class InceptionV3(nn.Module):
     """Eleven inception blocks. stem, width: see parts.py.
 
     auxiliary: whether there is an auxiliary classifier; in training the result is InceptionOutputs
-    then, for a loss such as `googlenet.with_auxiliary(F.cross_entropy, 0.4)`. torchvision's
+    then, for a loss such as `with_auxiliary(F.cross_entropy, 0.4)`. torchvision's
     published weights have one: auxiliary=True takes them. They expect pictures with channels from
     -1 to 1 (its transform_input), which is left to whoever makes the pictures.
     """

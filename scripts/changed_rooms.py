@@ -22,6 +22,7 @@ from test_layout import ROOMS, below, room  # noqa: E402
 LAYOUT = "tests/project/test_layout.py"  # takes two seconds, and reads all sources
 ALL = {"conftest", "sampling"}  # what every test depends on
 UP_TO = {"cuda": "training"}  # a folder of no room: the highest room that it is about
+BESIDE = ("models", "exhibits")  # rooms beside minifp/
 IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 
 
@@ -47,12 +48,12 @@ def tests_of(files: list[str]) -> list[str]:
     """What pytest is to run after a change of these files."""
     places = [Path(file.replace("/__init__.py", ".py")).with_suffix("").parts for file in files]
     rooms = {room(".".join(parts)) for parts in places if parts[0] == "minifp"}
-    rooms |= {"models" for parts in places if parts[0] == "models"}
+    rooms |= {parts[0] for parts in places if parts[0] in BESIDE}
     above = {name for name in ROOMS if rooms & {name, *below(name)}}
     changed = importers({parts[1] for parts in places if parts[0] == "tests"})
     if ALL & changed:
         above |= {*ROOMS, "project"}
-    if "minifp" in rooms or {parts[0] for parts in places} - {"minifp", "models", "tests"}:
+    if "minifp" in rooms or {parts[0] for parts in places} - {"minifp", *BESIDE, "tests"}:
         above.add("project")
     # Beside them the folder of a file itself: commands are of the shell's room, wherever they are.
     above |= changed | {parts[1] for parts in places if parts[0] == "minifp" and len(parts) > 1}

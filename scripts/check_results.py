@@ -42,9 +42,9 @@ from documents import page_records, speeds, tables
 from documents.records import RESULTS, opened, read
 
 from minifp.data.whereabouts import SETS
+from minifp.exhibits import gan, language, skips, speech
 from minifp.lab import demo
-from minifp.lab.exhibits import gan, language, skips, speech
-from minifp.lab.exhibits.wings import known
+from minifp.lab.exhibits.catalog import known
 from minifp.lab.inference import costs
 from minifp.lab.statistics import moments
 from minifp.lab.statistics.looks import planned_looks

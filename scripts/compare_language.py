@@ -4,7 +4,7 @@
 
 The network is that of models/biglstm.py, run with PyTorch's modules (see benchmarks/on_torch.py);
 text, batches, optimizer, clipping, steps and evaluation are those of the exhibit in
-minifp/lab/exhibits/language.py. Only what is drawn at random differs: first weights and sampled
+exhibits/language.py. Only what is drawn at random differs: first weights and sampled
 words. Seeds are trained by both in turn. Writes perplexity.json.
 """
 
@@ -19,8 +19,8 @@ import numpy as np
 from tqdm import tqdm
 
 import minifp as fp
+from minifp.exhibits import language
 from minifp.lab import run
-from minifp.lab.exhibits import language
 from minifp.saving import files
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # where PyTorch's side is

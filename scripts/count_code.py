@@ -3,7 +3,7 @@
     python scripts/count_code.py               # each room, beside the most that it may have
     python scripts/count_code.py --files lab   # the files of a room, the longest first
 
-Python, CUDA and JavaScript of minifp/ and models/ count. Rooms and their limits are
+Python, CUDA and JavaScript of minifp/, models/ and exhibits/ count. Rooms and their limits are
 those of tests/project/test_layout.py. Takes ten seconds.
 """
 
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests" / "project"))
 from test_layout import MOST, MOST_SHOWING, ROOMS, SHOWING, SLACK, room, tree  # noqa: E402, F401
 
 KINDS = {".py", ".cu", ".cuh", ".js"}
-FOLDERS = ("minifp", "models")
+FOLDERS = ("minifp", "models", "exhibits")
 LITERAL = r'"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"
 LITERAL_OR_COMMENT = re.compile(rf"({LITERAL})|//[^\n]*|/\*.*?\*/", re.DOTALL)
 LAYOUT = {getattr(tokenize, n) for n in "COMMENT NL NEWLINE INDENT DEDENT ENDMARKER".split()}
@@ -57,7 +57,7 @@ def sources() -> dict[Path, str]:
 
 
 def room_of(path: Path) -> str:
-    """The room of a file; models/ is one by itself."""
+    """The room of a file; models/ and exhibits/ are each one by itself."""
     folder, *inner = path.relative_to(ROOT).with_suffix("").parts
     inner = [name for name in inner if name != "__init__"]
     return room(".".join([folder, *inner])) if folder == "minifp" else folder

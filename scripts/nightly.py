@@ -57,7 +57,8 @@ class Part(NamedTuple):
 
 
 WORKERS = "--numprocesses auto --maxprocesses 8 --dist loadfile"
-COVERED = "--cov=minifp --cov=models --cov-report=term:skip-covered --cov-fail-under=95"
+COVERED = "--cov=minifp --cov=models --cov=exhibits"
+COVERED += " --cov-report=term:skip-covered --cov-fail-under=95"
 PARTS = {
     "exhaustive": Part(  # all tests but those of parts that have their own
         "tests", minutes=90, options=WORKERS, whole=f"--exhaustive {COVERED}", own=False

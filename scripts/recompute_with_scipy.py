@@ -21,8 +21,8 @@ from scipy import stats
 
 from minifp.lab.ablation.effects import contexts
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors
+from minifp.lab.exhibits.catalog import known
 from minifp.lab.exhibits.showing import BASE, cells_of
-from minifp.lab.exhibits.wings import known
 
 RESULTS = Path(__file__).resolve().parent / "results"
 BASELINE, LEVEL, CLOSE = "float32", 0.05, 1e-6

@@ -21,9 +21,9 @@ from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors
 from minifp.lab.comparison import Comparison
 from minifp.lab.exhibits import lines_part
+from minifp.lab.exhibits.catalog import known
 from minifp.lab.exhibits.gallery_document import document
 from minifp.lab.exhibits.showing import BASE, Gallery, cells_of
-from minifp.lab.exhibits.wings import known
 from minifp.lab.run import Run
 from minifp.lab.settings import canonical
 from minifp.lab.task_info import TaskInfo

@@ -7,15 +7,14 @@ right, and of how many it is sure.
 """
 
 import argparse
-from pathlib import Path
 
 import numpy as np
+from minifp.exhibits.digit_scorer import DigitScorer
 
 import minifp as fp
 from minifp import data, optim
 from minifp.data import DataLoader
-from minifp.lab.exhibits import digit_scorer
-from minifp.lab.exhibits.digit_scorer import DigitScorer
+from minifp.exhibits import digit_scorer
 from minifp.nn import functional as F
 from minifp.optim import lr_scheduler
 
@@ -48,7 +47,7 @@ def main() -> None:
     (x, _), (y, t) = (part[np.arange(len(part))] for part in data.digits())
     features = network.features(fp.tensor(x)).numpy()
     state["deviation"] = np.maximum(features.std(0), 1e-3).astype(np.float16)
-    path = Path(digit_scorer.__file__).with_name(digit_scorer.WEIGHTS)
+    path = digit_scorer.WEIGHTS
     np.savez_compressed(path, **state)
     _, p = digit_scorer.scored(y)
     right = 100 * np.mean(p.argmax(1) == t)

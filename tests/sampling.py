@@ -25,7 +25,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = "MINIFP_SAMPLE_SEED"
-BY_FILE = {"cuda", "lab", "project", "runtime", "scope", "web"}  # folders of tests
+BY_FILE = {"cuda", "exhibits", "lab", "project", "runtime", "scope", "web"}  # folders of tests
 WHOLE = "tests/project/test_readme.py"
 FEW = 16  # cases of a test, of which one is taken
 LONG = {"packaging", "site", "slow"}  # marks of what one of each kind does without

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from minifp.runtime import late
 
 if TYPE_CHECKING:  # imported when they are first asked for: see `late`
+    from minifp.lab import schedules
     from minifp.lab.ablation import Ablation, ablate
+    from minifp.lab.alignments import draw_alignment
     from minifp.lab.attachments import Audio, Picture
     from minifp.lab.capacity.searching import Capacity, largest_batch
     from minifp.lab.comparison import Comparison, compare
@@ -21,7 +23,10 @@ if TYPE_CHECKING:  # imported when they are first asked for: see `late`
         error_rate,
         word_error_rate,
     )
-    from minifp.lab.exhibits import Gallery, gallery
+    from minifp.lab.exhibits.exhibit import Exhibit, Published, ablation_exhibit
+    from minifp.lab.exhibits.showing import Gallery, gallery
+    from minifp.lab.feature_distances import FeatureDistance, feature_distance, fixed_noise
+    from minifp.lab.gradients import observe_gradients
     from minifp.lab.grids.sweeping import Sweep, sweep
     from minifp.lab.inference.evaluating import Inference, evaluate
     from minifp.lab.metrics import Metric
@@ -29,12 +34,18 @@ if TYPE_CHECKING:  # imported when they are first asked for: see `late`
     from minifp.lab.results.merging import merge
     from minifp.lab.run import Run, train
     from minifp.lab.task import EarlyStopping
+    from minifp.lab.translation_metrics import TranslationScores, translation_scores
 
-__all__ = ["Ablation", "Audio", "Capacity", "CocoEvaluation", "Comparison", "DetectionEvaluation"]
-__all__ += ["EarlyStopping", "ErrorRate", "Gallery", "Inference", "Metric", "Picture", "Plan"]
-__all__ += ["Row", "Run", "Sweep", "ablate", "character_error_rate", "coco_map", "compare"]
-__all__ += ["detection_f1", "draw_comparison", "draw_detections", "edit_distance", "error_rate"]
-__all__ += ["evaluate", "gallery", "largest_batch", "merge", "plan", "sweep", "train"]
-__all__ += ["voc_average_precision", "voc_map", "word_error_rate"]
+__all__ = ["EarlyStopping", "Metric", "Run", "schedules", "train"]  # of a task
+__all__ += ["Ablation", "Capacity", "Comparison", "Inference", "Plan", "Row", "Sweep"]
+__all__ += ["ablate", "compare", "evaluate", "largest_batch", "merge", "plan", "sweep"]
+__all__ += ["Exhibit", "Gallery", "Published", "ablation_exhibit", "gallery"]
+# What evaluations are made of.
+__all__ += ["Audio", "Picture", "fixed_noise", "observe_gradients"]
+__all__ += ["CocoEvaluation", "DetectionEvaluation", "coco_map", "detection_f1"]
+__all__ += ["draw_comparison", "draw_detections", "voc_average_precision", "voc_map"]
+__all__ += ["ErrorRate", "character_error_rate", "edit_distance", "error_rate", "word_error_rate"]
+__all__ += ["FeatureDistance", "TranslationScores"]
+__all__ += ["draw_alignment", "feature_distance", "translation_scores"]
 
 late.attach(__name__)

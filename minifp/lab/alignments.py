@@ -11,8 +11,11 @@ from minifp.report import drawing
 OF_A_PIECE = 0.32  # inches
 
 
-def alignment(weights: np.ndarray, source: Sequence[str], target: Sequence[str]) -> Picture | str:
-    """A Picture of attention weights (T, S), a row for each piece of the translation.
+def draw_alignment(
+    weights: np.ndarray, source: Sequence[str], target: Sequence[str]
+) -> Picture | str:
+    """Return a Picture of attention weights (T, S), a row for each piece of the translation, from
+    white (0) to black (1), as Bahdanau et al. 2015 (arXiv:1409.0473, figure 3) draw them.
 
     source, target: S and T texts. Where matplotlib is missing it is a table, as text. Raises
     ShapeError for weights of another shape.
@@ -20,8 +23,8 @@ def alignment(weights: np.ndarray, source: Sequence[str], target: Sequence[str])
     weights = np.asarray(weights)
     if weights.shape != (len(target), len(source)):
         raise ShapeError(
-            f"alignment: weights of shape {weights.shape}, expected ({len(target)}, {len(source)}) "
-            "for the pieces of the translation and of the sentence"
+            f"draw_alignment: weights of shape {weights.shape}, expected ({len(target)}, "
+            f"{len(source)}) for the pieces of the translation and of the sentence"
         )
     if not drawing.is_available():
         return as_text(weights, source, target)

@@ -2,9 +2,16 @@
 
 from minifp.optim import lr_scheduler
 
+__all__ = ["cosine"]
+
 
 def cosine(optimizer, steps: int, warm_up: int = 0):
-    """A rate that falls to 0 along a cosine, after a linear rise over `warm_up` steps."""
+    """Return a scheduler whose rate falls from the optimizer's to 0 along a cosine (Loshchilov and
+    Hutter 2017, arXiv:1608.03983, without restarts), after a linear rise over the first steps.
+
+    optimizer: whose rate it is. steps: of the whole run. warm_up: steps of the rise, a tenth of all
+    at most. As a task's `schedule`: `cosine` itself, or `partial(cosine, warm_up=100)`.
+    """
     warm_up = min(warm_up, steps // 10)
     falling = lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps - warm_up)
     if warm_up == 0:

@@ -250,5 +250,11 @@ class Task:
         raise ArgumentError(f"Task {self.name!r}: {field} is {text}, {expected}")
 
 
+def found_by(task: Task, spec: str, data: str | None = None) -> Task:
+    """The task, which knows by what it was found."""
+    object.__setattr__(task, "origin", (spec, data))
+    return task
+
+
 def _is_integer(value):
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -4,22 +4,18 @@ load_task("lenet", data="mnist")       a built-in model on one of its data sets
 load_task("vgg-d:quick")               what an exhibit of the gallery trains, at one of its scales
 load_task("spirals.py:task")           the Task called `task` in a file
 load_task("mypackage.tasks:spirals")   the Task called `spirals` in a module that can be imported
+load_task("claims.py:spirals:quick")   what the exhibit of that name trains, in a file or a module
 """
 
-import hashlib
-import importlib
-import importlib.util
-import re
-import sys
-import traceback
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from minifp import data, optim
 from minifp.errors import ArgumentError
+from minifp.lab.exhibits import catalog
+from minifp.lab.named_code import Code, code_named, is_code
 from minifp.lab.schedules import cosine
-from minifp.lab.task import Task
+from minifp.lab.task import Task, found_by
 from minifp.models import GPT, MLP, CharLSTM, LeNet
 from minifp.nn import functional as F
 
@@ -48,15 +44,13 @@ def mlp(name: str) -> Task:
 
 def lenet(name: str) -> Task:
     """A small convolutional network on pictures of digits."""
-    return Task(
+    return replace(
+        mlp(name),
         name=f"lenet-{name}",
         description=f"LeNet, a small convolutional network, on {name}",
         model=lambda: LeNet(classes=10, size=SIZES[name]),
-        data=getattr(data, name),
-        loss=F.cross_entropy,
         optimizer=partial(optim.Adam, lr=5e-3),
         schedule=cosine,
-        margin=MARGINS[name],
         loss_margin=0.004 if name == "digits" else None,  # likewise
         batch_size=64,
         epochs=10 if name == "digits" else 2,
@@ -110,7 +104,7 @@ BUILT_IN = {
 
 def load_task(spec: Task | str, data: str | None = None) -> Task:
     """Return the Task that `spec` means: one itself, a built-in name, an exhibit of the gallery
-    with its scale, "package.module:name" or "file.py:name".
+    with its scale, "package.module:name" or "file.py:name", or there an exhibit with its scale.
 
     data: the data set of a built-in task, by name; the first of its data sets by default.
     Raises ArgumentError if there is no such task, saying what there is.
@@ -121,42 +115,26 @@ def load_task(spec: Task | str, data: str | None = None) -> Task:
         raise ArgumentError(f"a task is a Task or a string, not {type(spec).__name__}: {KNOWN}")
     elif spec in BUILT_IN:
         return found_by(built_in(spec, data), spec, data)
-    elif (hanging := exhibited(spec)) is not None:
-        task = found_by(hanging, spec)
-    elif re.fullmatch(r"[\w.]+:\w+", spec) and ".py:" not in spec:
-        task = found_by(from_module(spec), spec)
-    elif ".py" not in spec:
-        raise ArgumentError(f"no task {spec!r}: expected {KNOWN}")
+    elif (exhibited := catalog.own_task(spec)) is not None:
+        task = exhibited
+    elif is_code(spec):
+        task = from_code(code_named(spec), spec)
     else:
-        task = from_file(spec)
+        raise ArgumentError(f"no task {spec!r}: expected {KNOWN}")
     if data is not None:
         raise ArgumentError(f"data={data!r}: the task {task.name!r} has its own data")
     return task
 
 
-def found_by(task: Task, spec: str, data: str | None = None) -> Task:
-    """The task, which knows by what it was found."""
-    object.__setattr__(task, "origin", (spec, data))
-    return task
-
-
 def is_own(spec: object) -> bool:
     """Whether a text means a task of minifp's own: a built-in one, or an exhibit's."""
-    return isinstance(spec, str) and (spec in BUILT_IN or exhibited(spec) is not None)
-
-
-def exhibited(spec: str) -> Task | None:
-    """The task of an exhibit of the gallery at a scale; None where a text means none."""
-    from minifp.lab.exhibits import wings  # here, because what shows exhibits loads tasks
-
-    return wings.task_named(spec)
+    return isinstance(spec, str) and (spec in BUILT_IN or catalog.own_task(spec) is not None)
 
 
 KNOWN = (
     f"{', '.join(BUILT_IN)}, an exhibit of `minifp gallery` at one of its scales, such as "
     '"vgg-d:quick", or a file and a name in it, such as "mytask.py:task"'
 )
-FILE_MODULE = "minifp_task_"  # what the names of modules begin with that are files' tasks
 
 
 def built_in(name: str, data: str | None) -> Task:
@@ -167,62 +145,18 @@ def built_in(name: str, data: str | None) -> Task:
     return build(data or sets[0])
 
 
-def from_file(spec: str) -> Task:
-    """The Task in "path/file.py:name"; the name is `task` where none is given."""
-    path, colon, name = spec.rpartition(":")
-    if not colon or name.endswith(".py") or "/" in name or "\\" in name:
-        path, name = spec, "task"
-    path = Path(path).expanduser()
-    if not path.is_file():
-        raise ArgumentError(f"task {spec!r}: no file {path}")
-    task = named_in(run_file(path), name, spec, path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found_by(replace(task, source=digest), f"{path.resolve()}:{name}")
-
-
-def from_module(spec: str) -> Task:
-    """The Task in "package.module:name"."""
-    place, _, name = spec.partition(":")
-    try:
-        module = importlib.import_module(place)
-    except ImportError as error:
-        raise ArgumentError(f"task {spec!r}: {place} cannot be imported: {error}") from error
-    return named_in(module, name, spec, place)
-
-
-def named_in(module, name: str, spec: str, place) -> Task:
-    """The Task of that name in a module. Raises ArgumentError, saying which there are."""
-    task = getattr(module, name, None)
-    if not isinstance(task, Task):
-        tasks = [key for key, value in vars(module).items() if isinstance(value, Task)]
-        held = f"is a {type(task).__name__}" if hasattr(module, name) else "is not there"
+def from_code(code: Code, spec: str) -> Task:
+    """The Task in a file or a module; the name is `task` where none is given."""
+    if ":" in code.name:
+        return catalog.task_in(code)
+    name = code.name or "task"
+    held = getattr(code.module, name, None)
+    if not isinstance(held, Task):
+        tasks = [key for key, value in vars(code.module).items() if isinstance(value, Task)]
+        what = f"is a {type(held).__name__}" if hasattr(code.module, name) else "is not there"
         raise ArgumentError(
-            f"task {spec!r}: {name} {held} in {place}, expected a minifp.Task"
+            f"task {spec!r}: {name} {what} in {code.place}, expected a minifp.Task"
             + (f"; there are: {', '.join(tasks)}" if tasks else "; it holds none")
         )
-    return task
-
-
-def run_file(path: Path):
-    """The module that a Python file defines, which may import from its own folder.
-
-    Raises ArgumentError if the file fails, naming the line.
-    """
-    name = f"{FILE_MODULE}{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ArgumentError(f"{path}: expected a Python file, with a name that ends in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(path.parent.resolve()))
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [f.lineno for f in frames if f.filename == str(path)]
-        where = f"{path}, line {lines[-1]}" if lines else str(path)
-        said = f"{type(error).__name__}: {error}"
-        raise ArgumentError(f"the file failed: {where}: {said}") from error
-    finally:
-        sys.path.remove(str(path.parent.resolve()))
-    return module
+    task = replace(held, source=code.digest) if code.digest else held
+    return found_by(task, f"{code.place}:{name}")

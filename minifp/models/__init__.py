@@ -1,14 +1,10 @@
 """Architectures, one a file: in a checkout in its folder models/, once installed here."""
 
-import pathlib
-
-_here = pathlib.Path(__file__).parent
-if not (_here / "mlp.py").exists():  # a checkout
-    __path__.append(str(_here.parents[1] / "models"))
-
 from typing import TYPE_CHECKING
 
 from minifp.runtime import late
+
+late.from_checkout(__name__)
 
 if TYPE_CHECKING:
     from minifp.models.alexnet import AlexNet
@@ -20,7 +16,7 @@ if TYPE_CHECKING:
     from minifp.models.deepspeech2 import DeepSpeech2, DeepSpeech2Mandarin
     from minifp.models.densenet import DenseNet121
     from minifp.models.faster_rcnn import FasterRCNN
-    from minifp.models.googlenet import GoogLeNet
+    from minifp.models.googlenet import GoogLeNet, with_auxiliary
     from minifp.models.gpt import GPT, GPTConfig
     from minifp.models.inception_v2 import InceptionV2
     from minifp.models.inception_v3 import InceptionV3
@@ -40,4 +36,4 @@ __all__ = ["AlexNet", "BigLSTM", "CIFARResNet", "CharGRU", "CharLSTM", "DCGAN", 
 __all__ += ["DeepSpeech2", "DeepSpeech2Mandarin", "DenseNet121", "FasterRCNN", "GPT", "GPTConfig"]
 __all__ += ["GoogLeNet", "InceptionV2", "InceptionV3", "LeNet", "MLP", "MobileNetV2"]
 __all__ += ["PreActResNet50", "ResNet18", "ResNet34", "ResNet50", "SSD300", "Seq2Seq", "VGG"]
-__all__ += ["VGG16", "VGG16BN", "ViTTiny"]
+__all__ += ["VGG16", "VGG16BN", "ViTTiny", "with_auxiliary"]

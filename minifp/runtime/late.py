@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for.
+"""Names of a package that are imported when they are first asked for, and where modules lie.
 
 Their imports stand in the package's `__init__.py` under `if TYPE_CHECKING:`, where type checkers
 and editors read them. After them, `attach(__name__)` lets the package do each when its name is
@@ -9,6 +9,7 @@ import ast
 import sys
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -60,6 +61,15 @@ def source(module: Any) -> str:
 def is_late(statement: ast.stmt) -> bool:
     """Whether it is an `if TYPE_CHECKING:`."""
     return isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
+
+
+def from_checkout(package: str) -> None:
+    """Let a package have the modules in a checkout's folder of its name, beside that of minifp.
+    Once it is installed they are its own, and a folder there may be anybody's."""
+    module = sys.modules[package]
+    own = Path(f"{module.__file__}").parent
+    if len([*own.glob("*.py")]) == 1:  # __init__.py alone: a checkout
+        module.__path__.append(str(own.parents[1] / own.name))
 
 
 def attach(package: str) -> None:

@@ -59,7 +59,7 @@ class Adversarial(Training):
     """A generator and a discriminator, each with its loss, updated together."""
 
     def step(self):
-        """As minifp/lab/exhibits/gan.py does it."""
+        """As exhibits/gan.py does it."""
         pictures, noise = self.batches[self.count % len(self.batches)]
         self.count += 1
         self.optimizer.zero_grad()

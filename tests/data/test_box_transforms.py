@@ -286,8 +286,7 @@ test_arguments_that_cannot_be_are_refused = each_refused(
 ])  # fmt: skip
 def test_other_pictures_are_refused(transform, x, error, message):
     fields = (x, np.zeros(6, int))[: 1 + isinstance(transform, MixUp)]
-    with pytest.raises(error, match=message):
-        transform(fields, np.arange(6), Draws(0, 0, 6))
+    refuses(error, message, transform, fields, np.arange(6), Draws(0, 0, 6))
 
 
 def test_targets_that_are_none_or_have_masks_are_refused():

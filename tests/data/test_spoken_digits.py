@@ -35,8 +35,7 @@ def test_samples_are_divided_by_what_their_bits_can_hold(tmp_path, width, conten
     [b"", b"RIFF", as_wav(tone(1, "anna", 0))[:60], as_wav(b"\0" * 8, width=4)[:20] + b"\3"],
 )
 def test_what_is_no_wav_file_of_plain_samples_is_refused(tmp_path, content):
-    with pytest.raises(DataError, match="the WAV file .*[dD]ownload it again"):
-        data.read_wav(content)
+    refuses(DataError, "the WAV file .*[dD]ownload it again", data.read_wav, content)
     refuses(DataError, r"nowhere\.wav cannot be read", data.read_wav, tmp_path / "nowhere.wav")
 
 

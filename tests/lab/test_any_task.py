@@ -8,12 +8,12 @@ from lab_blobs import Watched, blobs, clouds
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.data import TensorDataset
+from minifp.data import TensorDataset, collate_pairs
 from minifp.lab import Audio, Comparison, EarlyStopping, Metric, Picture, compare
 from minifp.lab.resume import train_one
 from minifp.lab.run import train
+from minifp.models import Seq2Seq
 from minifp.nn import functional as F
-from minifp.nn.utils.rnn import pad_sequence
 from minifp.optim import lr_scheduler
 from minifp.report import rendering
 from minifp.runtime import random
@@ -78,31 +78,7 @@ class Reversals:
         return len(self.items)
 
     def __getitem__(self, index):
-        return self.items[index], self.items[index][::-1].copy()
-
-
-def padded(items):
-    sources, targets = ([fp.tensor(part) for part in parts] for parts in zip(*items))
-    return {
-        "source": pad_sequence(sources, batch_first=True).numpy(),
-        "lengths": np.array([len(s) for s in sources]),
-        "labels": pad_sequence(targets, batch_first=True, padding_value=-100).numpy(),
-    }
-
-
-class Translator(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.embedding, self.drop = nn.Embedding(6, 8), nn.Dropout(0.1)
-        self.encoder, self.decoder = nn.GRU(8, 16), nn.GRU(8, 16)
-        self.out = nn.Linear(16, 6)
-
-    def forward(self, source, lengths):
-        embedded = self.drop(self.embedding(source.t()))
-        packed = nn.utils.rnn.pack_padded_sequence(embedded, lengths, enforce_sorted=False)
-        _, hidden = self.encoder(packed)
-        decoded, _ = self.decoder(embedded, hidden)
-        return self.out(decoded).transpose(0, 1)
+        return self.items[index], np.pad(self.items[index][::-1], 1, constant_values=(0, 6))
 
 
 def symbols_right(outputs, targets):
@@ -113,10 +89,10 @@ def symbols_right(outputs, targets):
 
 def translation(**changes):
     fields = {
-        "name": "reversal", "model": Translator,
+        "name": "reversal", "model": lambda: Seq2Seq(6, 7, 16, 1, dropout=0.1),
         "data": lambda: (Reversals(96, 1), Reversals(40, 2)),
         "loss": lambda y, t: F.cross_entropy(y.transpose(1, 2), t, ignore_index=-100),
-        "metric": symbols_right, "metric_name": "symbols", "margin": 2.0, "collate": padded,
+        "metric": symbols_right, "metric_name": "symbols", "margin": 2.0, "collate": collate_pairs,
         "batch_size": 8, "steps": 24,
     }  # fmt: skip
     return blobs(**{**fields, **changes})

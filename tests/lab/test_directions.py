@@ -8,7 +8,7 @@ import pytest
 
 import minifp as fp
 from minifp import optim
-from minifp.lab.exhibits import gan
+from minifp.exhibits import gan
 from minifp.lab.run import train
 from minifp.lab.settings import check_data
 from minifp.models import Seq2Seq

@@ -6,27 +6,33 @@ import re
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from lab_blobs import blobs
+from minifp.exhibits.classification import EXHIBITS
+from refusals import refuses
 from terminals import call
 
 import minifp as fp
+from minifp import exhibits
+from minifp.exhibits import detection
 from minifp.lab.conclusions.claims import Claim
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import bathtub, departures, detection, failures, showing, spread, wings
+from minifp.lab.exhibits import bathtub, catalog, departures, failures, spread
 from minifp.lab.exhibits import doses as doses_module
-from minifp.lab.exhibits.classification import EXHIBITS
+from minifp.lab.exhibits.catalog import meant_by
 from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
-from minifp.lab.exhibits.exhibit import SCALES, Exhibit, Published
+from minifp.lab.exhibits.exhibit import SCALES, Exhibit
 from minifp.lab.exhibits.failures import NOTHING
 from minifp.lab.exhibits.finding import finding
 from minifp.lab.exhibits.showing import Line
 from minifp.lab.results import products
 from minifp.lab.run import Run
 from minifp.lab.task_info import TaskInfo
+from minifp.lab.tasks import is_own
 from minifp.lab.workers.travel import ticket
 from minifp.numerics.policy import as_precision
 from minifp.scope import beforehand
@@ -34,8 +40,16 @@ from minifp.scope import beforehand
 LIMIT = 6e6  # multiply-adds a picture
 
 
+STRANGERS = """
+from lab_blobs import blobs
+from minifp.lab import Exhibit, Published
+
 def small(scale):
     return blobs(steps={"quick": 2, "evening": 4, "full": 8}[scale])
+
+ARMS, NUMBERS = ("mixed,loss_scale=1", "mixed"), Published(70.0, 70.1, "accuracy, %", "table 1")
+EXHIBITS = [Exhibit("blobs", "Blobs", "it matches", small, ARMS, NUMBERS)]
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -44,29 +58,42 @@ def no_pictures_of_comparisons(monkeypatch):
 
 
 @pytest.fixture
-def wing(monkeypatch):
-    """One exhibit, of a task that trains in no time."""
-    numbers = Published(70.0, 70.1, "accuracy, %", "a paper, table 1")
-    one = Exhibit("blobs", "Blobs", "it matches", numbers, small, ("mixed,loss_scale=1", "mixed"))
-    monkeypatch.setattr(showing, "WINGS", {"classification": (one,)})
+def strangers(tmp_path, monkeypatch):
+    """An exhibit of a task that trains in no time, in a file of somebody else's."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(STRANGERS, encoding="utf-8")
+    return meant_by("mine.py:blobs")[0]
 
 
-def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
-    words = ["gallery", "--quick", "-q", "--out", str(tmp_path), "--figures", "none", "--seeds"]
+def test_an_exhibit_of_any_file_is_trained_kept_and_gone_on_with(strangers):
+    words = ["gallery", "mine.py", "--quick", "-q", "--out", "out", "--figures", "none", "--seeds"]
     for seeds in ("1", "2"):
         result = call(*words, seeds)
         assert result.exit_code == 0 and "70.0 / 70.1" in result.output
-    (blob,) = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
+    told = {path.name: path.read_text(encoding="utf-8") for path in Path("out").glob("*.*")}
+    (blob,) = json.loads(told["gallery.json"])["exhibits"]
     assert blob["seeds"] == [0, 1]
     assert blob["results"].keys() == {"float32", "mixed,loss_scale=1", "mixed"}
-    assert len((tmp_path / "gallery.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3 * 2
-    assert len(re.findall(r"(?m),1,\d\S+,,$", (tmp_path / "courses.csv").read_text("utf-8"))) == 6
-    assert 'href="blobs/report.html"' in (tmp_path / "gallery.html").read_text(encoding="utf-8")
-    assert "| Blobs | 70.0 / 70.1 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
+    assert len(told["gallery.csv"].splitlines()) == 1 + 3 * 2
+    assert len(re.findall(r"(?m),1,\d\S+,,$", told["courses.csv"])) == 6
+    assert 'href="blobs/report.html"' in told["gallery.html"]
+    assert "| Blobs | 70.0 / 70.1 |" in told["gallery.md"]
+    assert "| minifp gallery mine.py:blobs --quick |" in told["gallery.md"]
+    again = Path("out/blobs/reproduce.sh").read_text(encoding="utf-8")
+    assert "minifp compare mine.py:blobs:quick" in again
     for said in ("12 runs, 6 of which are there", "looks at 3 and 4 seeds"):
         assert said in call(*words, "4", "--dry-run", "--budget", "1h").output
     with pytest.raises(fp.ArgumentError, match="steps was 2 and is now 4"):
-        fp.gallery(scale="evening", seeds=1, out=tmp_path, progress=False)
+        fp.gallery(strangers, "evening", seeds=1, out="out", progress=False)
+
+
+def test_a_task_of_an_exhibit_is_found_by_its_name_and_scale(strangers):
+    """Of a stranger's no file that is read, such as a checkpoint, may name any."""
+    specs = ("skips:quick", "skips", "mine.py:blobs:full", f"{catalog.OWN}.skips:skips:full")
+    found = [fp.load_task(spec) for spec in specs]
+    assert [task.epochs for task in found] == [1, 4, 4, 10] and found[2].steps == 8
+    assert [ticket(task, {}, task).load().name for task in found] == [t.name for t in found]
+    assert [is_own(spec) for spec in specs] == [True, True, False, False]
 
 
 CLAIM = Claim("mixed", "float32", None, pairs=5, decides=True)
@@ -74,11 +101,11 @@ INTERVALS = {f"mixed,loss_scale=dynamic+growth_interval={n}": n for n in (2, 4, 
 SCALES_TRIED = {str(as_precision(f"mixed,loss_scale={s}")): s for s in (1024, 2**100)}
 
 
-def test_each_kind_of_exhibit_has_its_part_in_one_document(wing, monkeypatch, tmp_path):
+def test_each_kind_of_exhibit_has_its_part_in_one_document(strangers, monkeypatch, tmp_path):
     """Lines, whose controls are told; all combinations, but not what the scale lacks; doses, where
     a scale that doubles every 2 good steps is soon too large; and scales, at 2^100 too large."""
-    one, arms = showing.WINGS["classification"][0], ("mixed,loss_scale=1", "mixed")
-    one = replace(one, arms=("float32@order", *arms))
+    arms = ("mixed,loss_scale=1", "mixed")
+    one = replace(strangers, arms=("float32@order", *arms))
     apart = replace(one, name="apart", title="Apart", claim="", kind="ablation", arms=arms)
     late = replace(apart, name="late", seeds={"quick": 0, "evening": 3, "full": 5})
     doses = replace(
@@ -89,7 +116,7 @@ def test_each_kind_of_exhibit_has_its_part_in_one_document(wing, monkeypatch, tm
         doses, name="tub", title="Tub", arms=(*SCALES_TRIED,), doses=SCALES_TRIED, kind="bathtub",
         task=lambda scale: blobs(steps=60, margin=30.0),
     )  # fmt: skip
-    monkeypatch.setattr(showing, "WINGS", {"all": (one, apart, late, doses, tub)})
+    monkeypatch.setattr(exhibits, "GROUPS", {"all": (one, apart, late, doses, tub)})
     shown = fp.gallery("all", "quick", seeds=2, out=tmp_path, figures="svg", progress=False)
     first, *_, last = responses(doses, shown.comparisons[2])
     assert first.dose == 2 and 0.2 < first.share <= 1 / 3 and last.share <= 1 / 40
@@ -123,9 +150,9 @@ def test_each_kind_of_exhibit_has_its_part_in_one_document(wing, monkeypatch, tm
 
 def test_the_slope_is_that_of_least_squares_over_seeds():
     """Runs that lose 2 points, or 3, for each percent of steps that they skip."""
-    exhibit = Exhibit("d", "D", "c", None, small, (*INTERVALS,), doses=INTERVALS, dose="interval")
+    exhibit = Exhibit("d", "D", "c", blobs, (*INTERVALS,), doses=INTERVALS, dose="interval")
     made = fp.compare(blobs(steps=1), "float32", 2, progress=False)
-    base = replace_metric(made.runs, 90.0)
+    base = [replace(run, metric=90.0, status="finished") for run in made.runs]
     runs = [
         replace(
             base[seed], precision=arm, steps=1000, skipped=10 * percent,
@@ -141,17 +168,13 @@ def test_the_slope_is_that_of_least_squares_over_seeds():
     assert slope(exhibit, replace(c, runs=[*base, *runs[:4]])) is None
 
 
-def replace_metric(runs, value):
-    return [replace(run, metric=value, status="finished") for run in runs]
-
-
 @pytest.mark.parametrize("verdicts, said", [
     (("EQUIVALENT",) * 3, "as claimed, at intervals 2, 4 and 40, where 1.00% to 4.00%"),
     (("DIFFERENT", "EQUIVALENT", "INCONCLUSIVE"), "not as claimed at interval 2"),
     (("EQUIVALENT", "INCONCLUSIVE", "INCONCLUSIVE"), "undecided at intervals 4 and 40: about 9"),
 ])  # fmt: skip
 def test_what_follows_for_a_claim_with_doses(monkeypatch, verdicts, said):
-    exhibit = Exhibit("d", "D", "c", None, small, (*INTERVALS,), doses=INTERVALS, dose="interval")
+    exhibit = Exhibit("d", "D", "c", blobs, (*INTERVALS,), doses=INTERVALS, dose="interval")
     found = [
         Response(dose, Row(arm, n=5, verdict=verdict, needed=9), share, share, share)
         for (arm, dose), verdict, share in zip(INTERVALS.items(), verdicts, (0.04, 0.02, 0.01))
@@ -161,30 +184,30 @@ def test_what_follows_for_a_claim_with_doses(monkeypatch, verdicts, said):
     assert said in doses_module.finding(exhibit, made)
 
 
-def test_a_task_of_the_gallery_is_found_by_its_name_and_scale():
-    task = fp.load_task("skips:quick")
-    assert (task.epochs, fp.load_task("skips").epochs) == (1, 4)
-    assert ticket(task, {}, task).load().name == task.name
-
-
-def test_what_is_not_there_is_refused():
+def test_what_is_not_there_is_refused(strangers):
+    Path("other.py").write_text("EXHIBITS = [3]", encoding="utf-8")
     techniques = "preact-resnet-50-techniques"
     for names, settings, message in (
         *(("vgg-d", {"seeds": 0}, "seeds=0: expected how many"), ("vgg-e", {}, "expected vgg-d")),
         (techniques, {"scale": "quick"}, "'quick', expected evening or full: on"),
         (["vgg-d", techniques], {"scale": "quick"}, "'quick', expected evening or full: on"),
         ([], {}, "no exhibit is named: expected one of class"),
+        ("mine.py:blob", {}, "nothing in .*mine.py is called 'blob': expected blobs"),
+        (["mine.py", replace(strangers)], {"seeds": 1}, "two exhibits are called blobs"),
+        ("other.py", {}, "EXHIBITS has 3: expected an Exhibit"),
+        ("lab_blobs:x", {}, "lab_blobs: expected EXHIBITS, a list of"),
         ("vgg-d", {"scale": "large"}, "'quick', 'evening', 'full'"),
     ):
-        with pytest.raises(fp.ArgumentError, match=message):
-            fp.gallery(names, **settings)
-    with pytest.raises(fp.ArgumentError, match="no task 'vgg-d:fast': expected .* of its scales"):
-        fp.load_task("vgg-d:fast")
+        refuses(fp.ArgumentError, message, fp.gallery, names, **settings)
+    refuses(fp.ArgumentError, "no task 'vgg-d:fast': .* scales", fp.load_task, "vgg-d:fast")
+    refuses(fp.ArgumentError, "expected blobs:quick or ev", fp.load_task, "mine.py:blobs:fast")
+    for settings in ({"name": "a/b"}, {"kind": "table"}, {"arms": ("mixed",)}, {"seeds": {"a": 1}}):
+        refuses(fp.ArgumentError, "expected", replace, strangers, **settings)
 
 
 @pytest.mark.parametrize(
     "exhibit",
-    [*EXHIBITS, *detection.EXHIBITS, *wings.WINGS["whole"], detection.BATHTUB],
+    [*EXHIBITS, *detection.EXHIBITS, *exhibits.residual.EXHIBITS, *exhibits.bathtub.EXHIBITS],
     ids=lambda e: e.name,
 )
 def test_networks_are_as_small_as_is_said(exhibit):

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from lab_blobs import blobs, clouds
+from refusals import refuses
 from terminals import call
 
 import minifp as fp
@@ -69,8 +70,7 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
     sizes = [held["results"][p]["bytes"]["weights"] for p in ("float32", "mixed")]
     assert sizes[0] == 2 * sizes[1]
     assert held["results"]["mixed"]["seconds_per_example"] > 0
-    with pytest.raises(fp.ArgumentError, match="'letters'"):  # which its task does not have
-        fp.evaluate(path, "float32", data="letters", **QUIET)
+    refuses(fp.ArgumentError, "'letters'", fp.evaluate, path, "float32", data="letters", **QUIET)
     assert (out / "evaluation.csv").read_text(encoding="utf-8").count("\nm.safetensors,mlp") == 2
 
 
@@ -227,8 +227,7 @@ def test_files_and_arguments_that_cannot_be_are_refused(folder, tie, tmp_path, m
             fp.evaluate(source, **{**QUIET, **settings})
     for keep in (lambda: fp.compare("mlp", keep_weights=True),
                  lambda: fp.gallery("vgg-d", keep_weights=True)):  # fmt: skip
-        with pytest.raises(fp.ArgumentError, match="keep_weights=True without out"):
-            keep()
+        refuses(fp.ArgumentError, "keep_weights=True without out", keep)
     other = blobs(data=lambda: (clouds(160, 1), clouds(80, 3)))
     table = fp.evaluate(folder, "float32", task=other, **QUIET).table()
     assert "the test data was 'clouds, 80 examples, sha256" in table

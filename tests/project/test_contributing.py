@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = TEXT[TEXT.index("## Add an operation") : TEXT.index("## How a test is written")]
 STEPS = re.findall(r"^```(\w+)\n(.*?)^```", RECIPES, re.MULTILINE | re.DOTALL)
-NEEDED = ("minifp", "models", "scripts", "tests", "pyproject.toml", "docs", "README.md")
+NEEDED = "minifp models exhibits scripts tests pyproject.toml docs README.md".split()
 
 
 @pytest.fixture(scope="module")

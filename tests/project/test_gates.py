@@ -40,6 +40,7 @@ def test_lines_of_code_are_those_without_blanks_comments_and_docstrings(tmp_path
     ("minifp/errors.py", "derive runtime ops cuda shell", "project web"),
     ("minifp/__init__.py", "shell project", "ops lab"),
     ("models/lenet.py", "lab scope compat", "nn cuda"),
+    ("exhibits/gan.py", "exhibits", "lab scope models project"),
     ("docs/gpu.md", "project", "ops lab"),
     ("tests/lab/test_run.py", "lab", "scope ops"),
     ("tests/update_rules.py", "optim training cuda", "ops lab"),

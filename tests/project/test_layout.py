@@ -37,6 +37,7 @@ ROOMS = {
     "models": ("nn", 1_695),  # nothing but layers
     "report": ("saving", 1_916),  # no comparison, no microscope: what their pages are made of
     "lab": ("models report", 11_407),  # nothing that needs the microscope
+    "exhibits": ("lab minifp", 700),  # nothing but public names: nothing imports it
     "scope": ("lab", 6_679),  # nothing that changes what it looks at
     "teach": ("scope", 4_782),  # no answer of an exercise
     "compat": ("models saving", 4_059),  # thin: other systems' names for what is here
@@ -66,11 +67,12 @@ PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.
 
 @cache
 def modules():
-    """The file of each module, by dotted name. Those in models/ are in minifp.models."""
+    """The file of each module, by dotted name. Those in models/ are in minifp.models, and so on."""
     found = {}
     for folder, package, files in (
         (ROOT / "minifp", "minifp", "**/*.py"),
         (ROOT / "models", "minifp.models", "[!_]*.py"),
+        (ROOT / "exhibits", "minifp.exhibits", "[!_]*.py"),
     ):
         for path in sorted(folder.glob(files)):
             dotted = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
@@ -184,6 +186,19 @@ def test_imports_only_go_down():
         return module != "minifp" and room(target) not in {room(module), *below(room(module))}
 
     assert crossing(is_up) == []
+
+
+def test_exhibits_use_public_names_alone():
+    """As anybody's program would: what packages say is public, and each other."""
+    places = [*PUBLIC, "minifp.lab", "minifp.lab.schedules", "minifp.data.transforms"]
+    public = {f"{m}.{name}" for m in places for name in importlib.import_module(m).__all__}
+    programs, private = [*(ROOT / "exhibits").glob("*.py")], []
+    for path in programs:
+        used = [t for t, _ in targets(path, []) if t.startswith("minifp") and room(t) != "exhibits"]
+        parts = re.findall(r"\b(data|nn|optim)\.(\w+)", path.read_text(encoding="utf-8"))
+        used += [f"minifp.{package}.{name}" for package, name in parts]
+        private += [place(path, 1, f"uses {t}") for t in {*used} - public]
+    assert len(programs) > 8 and not private
 
 
 def test_only_rooms_that_draw_numbers_import_random():

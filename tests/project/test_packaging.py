@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Of lessons: that for a GPU uses programs of a checkout.
 NOTEBOOKS = {*(ROOT / "notebooks").glob("*.ipynb")} - {ROOT / "notebooks" / "on-a-gpu.ipynb"}
 SOURCES = (
-    "minifp models notebooks docs pyproject.toml setup.cfg setup.py "
+    "minifp models exhibits notebooks docs pyproject.toml setup.cfg setup.py "
     "MANIFEST.in README.md LICENSE CHANGELOG.md CITATION.cff"
 )
 
@@ -167,6 +167,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
     }
     ours |= {f"minifp/models/{path.name}" for path in (ROOT / "models").glob("[!_]*.py")}
+    ours |= {f"minifp/exhibits/{path.name}" for path in (ROOT / "exhibits").glob("*.[np]*")}
     ours |= {f"minifp/teach/notebooks/{path.name}" for path in (*NOTEBOOKS, Path("glossary.md"))}
     ours |= {f"minifp/teach/notebooks/source/{path.stem}.py" for path in NOTEBOOKS}
     with zipfile.ZipFile(wheel) as archive:

@@ -26,7 +26,8 @@ def names_of_tensor():
 
 
 def names_now():
-    names = {module: importlib.import_module(module).__all__ for module in MODULES}
+    places = (*MODULES, "minifp.lab", "minifp.lab.schedules")
+    names = {module: importlib.import_module(module).__all__ for module in places}
     names["minifp.Tensor"] = names_of_tensor()
     return [f"{place}.{name}" for place in names for name in sorted(names[place])]
 

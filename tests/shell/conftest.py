@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from lab_blobs import blobs, only_picture
 
+from minifp import exhibits
 from minifp.data import TensorDataset
 from minifp.lab import demo, environment, warm_record
 from minifp.lab.capacity import searching
 from minifp.lab.capacity.trial import attempt
 from minifp.lab.commands import doctor_lab, warmup
 from minifp.lab.compile_ahead import jobs_for
-from minifp.lab.exhibits import showing
-from minifp.lab.exhibits.wings import WINGS
 from minifp.lab.tasks import BUILT_IN
 from minifp.models import CharLSTM
 from minifp.teach import lessons
@@ -75,8 +74,8 @@ def little_tasks(monkeypatch):
         if name in ("charlstm", "gpt"):
             sizes = {"steps": 2, "model": lambda: CharLSTM(65, hidden=8)}
         monkeypatch.setitem(BUILT_IN, name, (of(build, sizes), sets))
-    shown = {wing: tuple(map(little_exhibit, exhibits[:2])) for wing, exhibits in WINGS.items()}
-    monkeypatch.setattr(showing, "WINGS", shown)
+    groups = {name: tuple(map(little_exhibit, e[:2])) for name, e in exhibits.GROUPS.items()}
+    monkeypatch.setattr(exhibits, "GROUPS", groups)
     monkeypatch.setattr(searching, "outcome", attempt)  # trials need no process of their own here
     monkeypatch.setattr(environment, "cores", lambda: 1)  # nor does compiling,
     monkeypatch.setattr(warmup, "jobs_for_lessons", lambda: jobs_for(["mlp"]))

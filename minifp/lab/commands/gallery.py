@@ -24,7 +24,7 @@ from minifp.shell.results import pictured, show
 @options.workers
 @options.quiet
 def gallery(names, scale, seeds, bathtub, dry_run, **how):
-    """Test claims of the literature, with small networks and data.
+    """Test claims of the literature, or your own, with small networks and data.
 
     NAME is a part of the paper that introduced mixed-precision training, or a single network, such
     as vgg-d. "classification": AlexNet, VGG-D, GoogLeNet, Inception v2 and v3 and a pre-activation
@@ -46,6 +46,9 @@ def gallery(names, scale, seeds, bathtub, dry_run, **how):
     "skips": how often a dynamic loss scale skips a step at growth intervals from 20 to 2,000, and
     whether that changes how well a small network ends.
 
+    FILE.py has claims of your own, in a list EXHIBITS of minifp.lab.Exhibit; FILE.py:NAME is one of
+    them: docs/gallery.md shows how to write one.
+
     \b
     Examples:
       minifp gallery classification --dry-run --jobs 2
@@ -55,6 +58,7 @@ def gallery(names, scale, seeds, bathtub, dry_run, **how):
       minifp gallery detection --quick --bathtub --jobs 2 --out runs/detection
       minifp gallery skips --quick --out runs/skips
       minifp gallery language --out runs/language
+      minifp gallery mine.py --quick --out runs/mine
     """
     chosen, scale = names or ("classification",), scale or "evening"
     if bathtub and "bathtub" not in chosen:

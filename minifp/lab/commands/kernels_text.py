@@ -10,7 +10,7 @@ from minifp.derive.cuda import results_text
 from minifp.derive.listing import Listing, guards_of
 from minifp.derive.rows import Rows
 from minifp.errors import ArgumentError
-from minifp.lab.tasks import run_file
+from minifp.lab.named_code import run_file
 from minifp.numerics import device_references, dispatch, kernels
 from minifp.numerics.implementations import (
     BY_HAND,

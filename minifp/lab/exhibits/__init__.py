@@ -1,6 +1,4 @@
-"""Claims of the literature at a size that runs on a laptop: networks, data, what came out."""
+"""Claims that are tested: what an exhibit is, how it is trained and judged, and what is shown.
 
-from minifp.lab.exhibits.exhibit import Exhibit, Published
-from minifp.lab.exhibits.showing import Gallery, gallery
-
-__all__ = ["Exhibit", "Gallery", "Published", "gallery"]
+The claims themselves are programs: those of the literature are in minifp.exhibits.
+"""

@@ -1,5 +1,6 @@
 """Exhibits of networks that are to match float32: a line of a table for each."""
 
+import shlex
 from dataclasses import asdict
 from statistics import median
 
@@ -7,17 +8,23 @@ from minifp.lab.conclusions import prices
 from minifp.lab.conclusions.scores import primary
 from minifp.lab.conclusions.sentences import holds_together, look_text
 from minifp.lab.exhibits import departures, spread
+from minifp.lab.exhibits.catalog import UNASKED
 from minifp.lab.exhibits.exhibit import facts_of, searches
 from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures_text
 from minifp.lab.exhibits.finding import called, finding
 from minifp.lab.exhibits.lines_pictures import boxes, differences
 from minifp.lab.page.captions import mean_text, metric_label, metric_places, runs_there
+from minifp.lab.results.origin import spec_from_here
 from minifp.lab.statistics.power import seeds_needed
 from minifp.report import words
 from minifp.report.content import Document, Part, Section, Table
 
-NUMBERS = ("n", "diverged", "mean", "sd", "difference", "low", "high", "verdict", "needed")
-NUMBERS += ("skipped", "final_scale")
+SMALLER = (
+    "What does not come out as in the paper is shown as it is. Networks, pictures and training are "
+    "far smaller than there: a line here says what these numbers do, not what those of the paper "
+    "would."
+)
+ENDS = ("n", "diverged", "mean", "sd", "difference", "low", "high", "verdict", "needed")
 
 
 def part(gallery) -> Document:
@@ -95,8 +102,9 @@ def rows(gallery) -> list[list[str]]:
 
 
 def command(exhibit, scale) -> str:
-    """What trains this line alone."""
-    return f"minifp gallery {exhibit.name}{'' if scale == 'evening' else f' --{scale}'}"
+    """What trains this line alone; YOUR_FILE.py has an exhibit that was made in a program."""
+    name = spec_from_here(exhibit.origin[0]) if exhibit.origin else f"YOUR_FILE.py:{exhibit.name}"
+    return shlex.join(["minifp", "gallery", name, *([] if scale == UNASKED else [f"--{scale}"])])
 
 
 def difference(row, places, failures, claim=None, metric="") -> str:
@@ -134,11 +142,7 @@ def findings(gallery) -> list[str]:
 
 def notes(gallery) -> list[str]:
     """What must be known beside the table."""
-    texts = [
-        "What does not come out as in the paper is shown as it is. Networks, pictures and training "
-        "are far smaller than there: a line here says what these numbers do, not what those of the "
-        "paper would."
-    ]
+    texts = [] if all(e.is_own for e in gallery.exhibits) else [SMALLER]
     if any(NOTHING in lost for line in gallery.lines for lost in line.failures.values()):
         texts.append(
             f"A run has {NOTHING} if it ended with less than {LEARNED:.0%} of the "
@@ -232,17 +236,16 @@ def data(gallery) -> list[dict]:
                 "published": None if e.published is None else asdict(e.published),
                 "registered": c.registered,
                 "finding": text,
-                "results": {
-                    str(row.precision): {
-                        **{name: getattr(row, name) for name in NUMBERS},
-                        "holm": line.claims[row.precision].holm_of_verdict
-                        if row.precision in line.claims
-                        else None,
-                    }
-                    for row in c.rows()
-                },
+                "results": {str(row.precision): numbers(row, line.claims) for row in c.rows()},
                 "core_minutes": line.core_minutes,
                 **({} if looks is None else {"beforehand": looks.data}),
             }
         )
     return exhibits
+
+
+def numbers(row, claims) -> dict:
+    """What became of one arm, with the p value of its verdict for all lines of the claim."""
+    told = {name: getattr(row, name) for name in (*ENDS, "skipped", "final_scale")}
+    claim = claims.get(row.precision)
+    return {**told, "holm": claim and claim.holm_of_verdict}

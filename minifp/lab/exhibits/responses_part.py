@@ -8,6 +8,7 @@ from minifp.lab.exhibits import bathtub, doses
 from minifp.lab.exhibits.doses import Response, percent, responses
 from minifp.lab.exhibits.exhibit import facts_of, section_each
 from minifp.lab.exhibits.failures import LEARNED, NOTHING, failures_text
+from minifp.lab.exhibits.lines_part import ENDS
 from minifp.lab.page import line_charts
 from minifp.lab.page.captions import mean_text, metric_label, metric_title, runs_there
 from minifp.lab.page.row_charts import DIFFERENCE
@@ -16,7 +17,6 @@ from minifp.report.charts import Arm, Group, Line, Panel
 from minifp.report.content import Document, Section, Table
 from minifp.report.rows import Mark, Row, Rows
 
-NUMBERS = ("n", "diverged", "mean", "sd", "difference", "low", "high", "verdict", "needed")
 MIXED = "mixed, S constant"
 
 
@@ -104,7 +104,7 @@ def data(exhibit, comparison) -> dict:
 
 def numbers(response: Response) -> dict:
     """What became of the runs with one dose."""
-    known = {name: getattr(response.row, name) for name in NUMBERS}
+    known = {name: getattr(response.row, name) for name in ENDS}
     return {**known, "came_to_nothing": dict(response.failures)}
 
 

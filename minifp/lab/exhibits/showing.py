@@ -17,16 +17,15 @@ from minifp.lab.budget import seeds_within
 from minifp.lab.comparison import Comparison, check_keep_weights, opened, requests_of
 from minifp.lab.conclusions.claims import Claim, adjusted, claims_of
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits.exhibit import SCALES, Exhibit
+from minifp.lab.exhibits.catalog import groups, meant_by, task_at
+from minifp.lab.exhibits.exhibit import SCALES, UNSCALED, Exhibit
 from minifp.lab.exhibits.failures import failures
-from minifp.lab.exhibits.wings import WINGS, spec_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.results.folder import alone_in
 from minifp.lab.results.origin import origin_of
 from minifp.lab.results.products import Products, products_of
 from minifp.lab.settings import canonical, check_data
 from minifp.lab.study import Study
-from minifp.lab.tasks import found_by
 from minifp.lab.workers.engines import engine_for
 from minifp.lab.workers.in_process import InProcess
 from minifp.lab.workers.request import Request
@@ -34,11 +33,9 @@ from minifp.lab.workers.travel import ticket
 from minifp.numerics import policy
 from minifp.report import words
 from minifp.report.content import Document
-from minifp.runtime.nearest import nearest
 from minifp.saving import files
 
 BASE = "mixed"  # whose techniques are taken away where an exhibit is ablated
-UNSCALED = "mixed,loss_scale=1"
 
 
 @dataclass
@@ -130,7 +127,7 @@ def claims_together(exhibits, comparisons) -> list[dict[str, Claim]]:
 
 
 def gallery(
-    names: str | Sequence[str] = "classification",
+    names: str | Exhibit | Sequence[str | Exhibit] = "classification",
     scale: str = "evening",
     *,
     seeds: int | Iterable[int] | None = None,
@@ -144,9 +141,12 @@ def gallery(
     look: Callable | None = None,
     budget: str | float | None = None,
 ) -> Gallery:
-    """Test claims of the literature on small networks and data, and return the Gallery.
+    """Test claims on small networks and data, those of the literature or your own, and return the
+    Gallery.
 
-    names: wings, such as "classification", or exhibits of them, such as "vgg-d". scale: "quick", a
+    names: groups of minifp's own, such as "classification", or exhibits of them, such as "vgg-d";
+    those of a file or a module that can be imported, such as "mine.py" for all in its EXHIBITS, or
+    "mine.py:spirals"; or an Exhibit itself. scale: "quick", a
     few minutes to see how it works; "evening", some hours; or "full", with all pictures and more
     seeds: `minifp gallery --dry-run` says how long that takes here. seeds: instead of the scale's.
     out: a folder that keeps a folder for each exhibit, as `compare` does, and gallery.json, .csv,
@@ -155,7 +155,7 @@ def gallery(
     arguments are those of `compare`; a budget is for all exhibits together, but for what is taken
     apart, whose effects have no looks.
 
-    Raises ArgumentError for what is not in the gallery.
+    Raises ArgumentError for what is not there, and for a file that fails, naming the line.
     """
     out = None if out is None else files.as_path(out)
     engine = engine_for(jobs, client)
@@ -207,9 +207,8 @@ def found(
     chosen = chosen_of(names, scale, seeds, budget is not None)
     shown, wanted = Gallery(scale, chosen, [], out), []
     for exhibit in shown.exhibits:
-        task, spec = exhibit.task(scale), spec_of(exhibit, scale)
-        task = task if spec is None else found_by(task, spec)
-        which, shown.budget = seeds_within(budget, seeds, exhibit.seeds[scale])
+        task = task_at(exhibit, scale)
+        which, shown.budget = seeds_within(budget, seeds, exhibit.seeds.get(scale, 0))
         data, cells = check_data(task.data()), cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
         place = None if out is None else files.place_within(out, exhibit.name)
@@ -225,28 +224,34 @@ def found(
 
 
 def chosen_of(names, scale, seeds, of_budget=False) -> list[Exhibit]:
-    """The exhibits that names mean and that a scale has: of wings those with seeds of their own,
-    and what is named by itself. Raises ArgumentError where nothing is left of a name.
+    """The exhibits that names mean and that a scale has: of groups those with seeds of their own,
+    and what is named by itself. Raises ArgumentError where nothing is left of a name, and where two
+    have one name.
 
     of_budget: without what is taken apart, of whose effects no verdicts are read at looks.
     """
-    names, chosen = [names] if isinstance(names, str) else list(names), []
+    names, chosen = [names] if isinstance(names, (str, Exhibit)) else list(names), []
     if not names:
-        raise ArgumentError(f"no exhibit is named: expected one of {', '.join(WINGS)}")
+        raise ArgumentError(f"no exhibit is named: expected one of {', '.join(groups())}")
     for name in names:
-        meant = meant_by(name)
-        found = [e for e in meant if e.seeds[scale] or (seeds is not None and e.name == name)]
-        found = [e for e in found if not (of_budget and e.kind == "ablation")]
-        if not found and of_budget:
+        meant = [name] if isinstance(name, Exhibit) else meant_by(name)
+        is_alone = seeds is not None and len(meant) == 1
+        there = [e for e in meant if e.seeds.get(scale) or is_alone]
+        there = [e for e in there if not (of_budget and e.kind == "ablation")]
+        if not there and of_budget:
             raise ArgumentError(f"{name}: its effects have no looks, which a budget needs")
-        if not found:
-            scales = [s for s in SCALES if any(e.seeds[s] for e in meant)]
+        if not there:
+            scales = [s for s in SCALES if any(e.seeds.get(s) for e in meant)]
             raise ArgumentError(
                 f"{name}: nothing of this at the scale {scale!r}, expected {' or '.join(scales)}: "
                 "on the command line the evening is without --quick and --full"
             )
-        chosen += found
-    return list({e.name: e for e in chosen}.values())
+        chosen += there
+    by_name = {e.name: e for e in chosen}
+    for e in chosen:
+        if by_name[e.name] is not e and by_name[e.name].origin != e.origin:
+            raise ArgumentError(f"two exhibits are called {e.name}: expected them in two galleries")
+    return [*by_name.values()]
 
 
 def cells_of(exhibit) -> dict:
@@ -255,12 +260,3 @@ def cells_of(exhibit) -> dict:
         return {}
     base = as_base(BASE)
     return combinations(base, as_factors(DEFAULT, base))
-
-
-def meant_by(name) -> list[Exhibit]:
-    """The exhibits of a wing, or one. Raises ArgumentError for what is not there."""
-    known = {e.name: e for wing in WINGS.values() for e in wing}
-    if name not in WINGS and name not in known:
-        near = " or ".join(nearest(name, [*WINGS, *known])) or ", ".join([*WINGS, *known])
-        raise ArgumentError(f"nothing in the gallery is called {name!r}: expected {near}")
-    return list(WINGS[name]) if name in WINGS else [known[name]]

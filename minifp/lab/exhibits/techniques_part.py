@@ -1,12 +1,6 @@
 """Exhibits of all combinations of the techniques: what each of them does."""
 
-from minifp.lab.ablation.ablation_document import (
-    about,
-    cell_table,
-    chart,
-    effect_table,
-    sentences,
-)
+from minifp.lab.ablation.ablation_document import about, cell_table, chart, effect_table, sentences
 from minifp.lab.exhibits.exhibit import facts_of, searches
 from minifp.lab.page.captions import metric_label
 from minifp.report.content import Document, Section

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minifp.lab.named_code import file_of
 from minifp.lab.task import Task
 from minifp.lab.workers.travel import imported_as
 
@@ -36,8 +37,7 @@ class Origin:
     @property
     def file(self) -> str | None:
         """The file that the task is in, where it is in one."""
-        path = (self.task or "").rpartition(":")[0]
-        return path if path.endswith(".py") else None
+        return file_of(self.task or "")[0] or None
 
 
 def read(fields: dict[str, Any]) -> Origin:
@@ -62,11 +62,15 @@ NOWHERE = Origin()  # of what has no name
 def origin_of(task: Task, device=None, environment: Mapping[str, str] = os.environ) -> Origin:
     """By what `compare` was called with this task, in this folder."""
     spec, data = task.origin or imported_as(task) or (None, None)
-    if spec and task.source:
-        path, _, name = spec.rpartition(":")
-        spec = f"{seen_from_here(Path(path))}:{name}"
+    spec = spec_from_here(spec) if spec and task.source else spec
     variables = {name: environment[name] for name in VARIABLES if environment.get(name)}
     return Origin(spec, data, device, variables, commit(Path.cwd()))
+
+
+def spec_from_here(spec: str) -> str:
+    """A text that names something, in a file by its path from here."""
+    path, name = file_of(spec)
+    return f"{seen_from_here(Path(path))}:{name}" if path else spec
 
 
 def seen_from_here(path: Path) -> str:

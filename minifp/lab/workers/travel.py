@@ -16,8 +16,9 @@ from typing import Any
 
 from minifp.errors import ArgumentError
 from minifp.lab.changes import changed
+from minifp.lab.named_code import FILE_MODULE, file_of
 from minifp.lab.task import Task
-from minifp.lab.tasks import FILE_MODULE, load_task
+from minifp.lab.tasks import load_task
 from minifp.saving import files
 
 MAIN = "__main__", "__mp_main__"  # the script itself, which multiprocessing may rename
@@ -48,7 +49,7 @@ class Named:
 
     def _spec_here(self):
         """The name, whose file is written anew where it is not as it was."""
-        path, _, name = self.spec.rpartition(":")
+        path, name = file_of(self.spec)
         file = Path(path)
         if not self.text or (file.is_file() and file.read_bytes() == self.text):
             return self.spec
@@ -85,7 +86,7 @@ def ticket(base: Task, changes: dict, task: Task) -> Ticket:
     origin = base.origin or imported_as(base)
     if origin is None:
         return carried(task)
-    path = origin[0].rpartition(":")[0]
+    path, _ = file_of(origin[0])
     text = Path(path).read_bytes() if base.source else b""
     if base.source and hashlib.sha256(text).hexdigest() != base.source:
         change = f"{path} has changed since the task {base.name!r} was loaded"

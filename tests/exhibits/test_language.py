@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minifp as fp
-from minifp.lab.exhibits import language
+from minifp.exhibits import language
 from minifp.lab.run import train
 
 

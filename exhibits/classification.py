@@ -7,10 +7,9 @@ width: at most 6 million multiply-adds a picture.
 
 from functools import partial
 
-from minifp import data, optim
-from minifp.lab.exhibits.exhibit import Exhibit, Published, taken_apart
+from minifp import Task, data, optim
+from minifp.lab import Exhibit, Published, ablation_exhibit
 from minifp.lab.schedules import cosine
-from minifp.lab.task import Task
 from minifp.models import (
     VGG16,
     AlexNet,
@@ -18,7 +17,7 @@ from minifp.models import (
     InceptionV2,
     InceptionV3,
     PreActResNet50,
-    googlenet,
+    with_auxiliary,
 )
 from minifp.nn import functional as F
 
@@ -50,7 +49,7 @@ def pictures(train: int, test: int):
 
 def auxiliary_loss(outputs, targets):
     """Cross entropy, of auxiliary classifiers too."""
-    return googlenet.with_auxiliary(F.cross_entropy)(outputs, targets)
+    return with_auxiliary(F.cross_entropy)(outputs, targets)
 
 
 def classifier(scale: str, *, name: str, network, width: float, lr: float, settings=None) -> Task:
@@ -91,9 +90,14 @@ PUBLISHED = (
     exhibit("inception-v2", "Inception v2", InceptionV2, (70.03, 70.02), 1 / 14, 2e-3),
     exhibit("inception-v3", "Inception v3", InceptionV3, (73.85, 74.13), 1 / 18, 2e-3),
     exhibit(
-        "preact-resnet-50", "Pre-activation ResNet-50", PreActResNet50, (75.92, 76.04), 1 / 8, 2e-3,
+        "preact-resnet-50",
+        "Pre-activation ResNet-50",
+        PreActResNet50,
+        (75.92, 76.04),
+        1 / 8,
+        2e-3,
         controls=CONTROLS,
     ),
-)  # fmt: skip
+)
 
-EXHIBITS = (*PUBLISHED, taken_apart(PUBLISHED[-1]))
+EXHIBITS = (*PUBLISHED, ablation_exhibit(PUBLISHED[-1]))

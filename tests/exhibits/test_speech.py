@@ -9,7 +9,7 @@ import recordings
 
 import minifp as fp
 from minifp import data
-from minifp.lab.exhibits import speech
+from minifp.exhibits import speech
 from minifp.lab.exhibits.exhibit import SCALES
 
 TINY = {"features": 40, "hidden": 8, "layers": 1, "channels": (2, 2), "context": 1}

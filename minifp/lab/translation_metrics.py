@@ -13,7 +13,7 @@ HOW_TO_GET = 'BLEU and chrF need sacrebleu: python -m pip install "minifp[transl
 
 
 @dataclass(frozen=True)
-class Scores:
+class TranslationScores:
     """bleu, chrf: of all sentences together, 0 to 100. signatures: those of both, a line each."""
 
     bleu: float
@@ -21,31 +21,23 @@ class Scores:
     signatures: str
 
 
-def need_sacrebleu():
-    """sacrebleu's metrics. Raises MinifpError where it is missing."""
-    try:
-        import sacrebleu.metrics as metrics
-    except ImportError as error:
-        raise MinifpError(f"{HOW_TO_GET} ({error})") from error
-    return metrics
-
-
-def scores_of(translations: Sequence[str], references: Sequence[str]) -> Scores:
-    """Scores of translations as people would read them, with a reference each.
+def translation_scores(translations: Sequence[str], references: Sequence[str]) -> TranslationScores:
+    """Return BLEU and chrF of translations as people would read them, with a reference each.
 
     Texts with their capitals and without spaces between words and punctuation: sacrebleu's default
-    tokeniser is for these. Raises DataError for other numbers of references, or none, and
-    MinifpError where sacrebleu is missing.
+    tokeniser is for these (Post 2018, arXiv:1804.08771). Raises DataError for other numbers of
+    references, or none, and MinifpError where sacrebleu is missing.
     """
     if len(translations) != len(references) or not len(references):
         raise DataError(
             f"{len(translations)} translations and {len(references)} references: expected as many, "
             "and at least one"
         )
-    metrics = need_sacrebleu()
-    counts = []
-    for metric in (metrics.BLEU(), metrics.CHRF()):
-        score = metric.corpus_score([*translations], [[*references]]).score
-        counts.append((float(score), str(metric.get_signature())))
-    (bleu, first), (chrf, second) = counts
-    return Scores(bleu, chrf, f"BLEU {first}\nchrF {second}\n")
+    try:
+        import sacrebleu.metrics as metrics
+    except ImportError as error:
+        raise MinifpError(f"{HOW_TO_GET} ({error})") from error
+    bleu, chrf = metrics.BLEU(), metrics.CHRF()
+    scores = [float(m.corpus_score([*translations], [[*references]]).score) for m in (bleu, chrf)]
+    signatures = f"BLEU {bleu.get_signature()}\nchrF {chrf.get_signature()}\n"
+    return TranslationScores(scores[0], scores[1], signatures)

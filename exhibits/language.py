@@ -9,19 +9,13 @@ small.
 
 import math
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
-from minifp import data, nn, optim
-from minifp.autograd import tape
+from minifp import Metric, Task, data, nn, optim, tensor, zeros
 from minifp.data import StreamSampler, Subset
-from minifp.lab.exhibits.exhibit import Exhibit, taken_apart
-from minifp.lab.metrics import Metric
-from minifp.lab.task import Task
+from minifp.lab import Exhibit, ablation_exhibit, observe_gradients
 from minifp.models import BigLSTM
-from minifp.numerics.formats import as_native
-from minifp.ops import tensor, zeros
 
 LENGTH, LANES = 20, 32  # words of a piece, after which gradients end, and rows of a batch
 METRIC = "loss of a word"
@@ -67,10 +61,8 @@ class Carried(nn.Module):
 
 def network(words: int) -> Carried:
     """The model over so many words."""
-    model = BigLSTM(
-        words, hidden=HIDDEN, projection=PROJECTION, layers=LAYERS, output="sampled",
-        samples=min(SAMPLES, words // 2),
-    )  # fmt: skip
+    sizes = {"hidden": HIDDEN, "projection": PROJECTION, "layers": LAYERS}
+    model = BigLSTM(words, **sizes, output="sampled", samples=min(SAMPLES, words // 2))
     return Carried(model, LANES)
 
 
@@ -89,40 +81,22 @@ def stream(train_set, lanes: int) -> StreamSampler:
     return StreamSampler(len(train_set), lanes)
 
 
-class Scores:
-    """An observer of the tape: which share of the gradients of a softmax's scores is 0.
-
-    classes: how many scores a row has.
-    """
-
-    def __init__(self, classes: int) -> None:
-        self.classes, self.zeros = classes, math.nan
-
-    def on_record(self, node: Any, outputs: tuple) -> None:
-        """Nothing to do."""
-
-    def on_gradient(self, node: Any, gradient: Any) -> None:
-        """As it is stored, and scaled: 0 is 0."""
-        if gradient.ndim == 2 and gradient.shape[1] == self.classes:
-            self.zeros = float((as_native(gradient) == 0).mean())
-
-    def on_release(self, node: Any) -> None:
-        """Nothing to do."""
-
-
 def step(state, batch) -> dict:
     """One step on the batch that follows; and which share of the gradients of scores is 0: those of
     words that were not meant, each small, which together keep the others from growing."""
     loss = state.model.loss(*batch)
-    scores = Scores(state.model.model.head.n_samples + 1)
-    tape.observers.append(scores)
-    try:
+    classes, share = state.model.model.head.n_samples + 1, math.nan
+
+    def count_zeros(gradient):
+        nonlocal share
+        if gradient.ndim == 2 and gradient.shape[1] == classes:
+            share = float((gradient == 0).mean())
+
+    with observe_gradients(count_zeros):
         state.optimizer.backward(loss)
-    finally:
-        tape.observers.remove(scores)
     state.optimizer.step()
     state.optimizer.zero_grad()
-    return {"loss": loss, LOST: scores.zeros}
+    return {"loss": loss, LOST: share}
 
 
 def evaluate(state, test_set) -> dict:
@@ -170,7 +144,6 @@ WORDS = Exhibit(
     name="language-words",
     title="Words of Shakespeare",
     claim=CLAIM,
-    published=None,
     task=language,
     arms=ARMS,
     searched=SEARCHED,
@@ -178,4 +151,4 @@ WORDS = Exhibit(
     looked_at=True,
     warns=LOST,
 )
-EXHIBITS = (WORDS, taken_apart(WORDS))
+EXHIBITS = (WORDS, ablation_exhibit(WORDS))

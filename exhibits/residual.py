@@ -8,11 +8,11 @@ training is, an eighth as long.
 
 from functools import partial
 
-from minifp import optim
+from minifp.exhibits.classification import pictures
+
+from minifp import Task, optim
 from minifp.data.transforms import Compose, RandomCrop, RandomHorizontalFlip
-from minifp.lab.exhibits.classification import pictures
-from minifp.lab.exhibits.exhibit import Exhibit
-from minifp.lab.task import Task
+from minifp.lab import Exhibit
 from minifp.models import CIFARResNet
 from minifp.nn import functional as F
 from minifp.optim import lr_scheduler

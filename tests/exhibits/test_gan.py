@@ -5,15 +5,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from minifp.exhibits.digit_scorer import scored
 
 import minifp as fp
 from minifp import data
 from minifp.errors import ArgumentError, ShapeError
+from minifp.exhibits import gan
 from minifp.lab import Picture
 from minifp.lab.arms import as_arm
-from minifp.lab.exhibits import gan
-from minifp.lab.exhibits.digit_scorer import scored
-from minifp.lab.feature_distance import feature_distance, frechet, within
+from minifp.lab.feature_distances import feature_distance, frechet, within
 from minifp.lab.run import train
 from minifp.lab.state import State
 
@@ -119,38 +119,29 @@ def test_both_optimizers_are_on_one_scale_and_skip_as_is_said(small, skip, moved
     assert not result.stepped and optimizer.scale == scale / 2
 
 
-class Gradients:
-    """In place of an optimizer: does the first so many backward passes, and notes gradients."""
+def gradients_after(passes, networks, batch):
+    """Those of both networks in a step that does the first so many backward passes alone."""
+    losses, noted = [], []
 
-    def __init__(self, gan, passes):
-        self.gan, self.passes = gan, passes
-
-    def backward(self, loss):
-        if self.passes > 0:
+    def backward(loss):
+        losses.append(loss)
+        if len(losses) <= passes:
             loss.backward()
-        self.passes -= 1
 
-    def step(self):
-        self.found = [
-            [None if p.grad is None else p.grad.numpy().copy() for p in network.parameters()]
-            for network in (self.gan.generator, self.gan.discriminator)
-        ]
+    def step():
+        for network in (networks.generator, networks.discriminator):
+            noted.append([p.grad is not None and p.grad.numpy() for p in network.parameters()])
 
-    def zero_grad(self):
-        for p in self.gan.parameters():
-            p.grad = None
+    fp.manual_seed(3)
+    optimizer = SimpleNamespace(backward=backward, step=step, zero_grad=networks.zero_grad)
+    gan.step(SimpleNamespace(model={"gan": networks}, optimizer=optimizer), batch)
+    return noted
 
 
 def test_the_generators_loss_leaves_the_discriminator_alone(small):
-    networks, batch = gan.networks(), [fp.tensor(a) for a in small[1][0][np.arange(16)]]
-    found = []
-    for passes in (1, 2):
-        fp.manual_seed(3)
-        state = SimpleNamespace(model=networks, optimizer=Gradients(networks["gan"], passes))
-        gan.step(state, batch)
-        found.append(state.optimizer.found)
-    (none, once), (made, both) = found
-    assert all(g is None for g in none) and all(np.abs(g).max() > 0 for g in made)
+    networks, batch = gan.networks()["gan"], [fp.tensor(a) for a in small[1][0][np.arange(16)]]
+    (none, once), (made, both) = (gradients_after(n, networks, batch) for n in (1, 2))
+    assert none == [False] * len(made) and all(np.abs(g).max() > 0 for g in made)
     for a, b in zip(once, both):
         np.testing.assert_array_equal(a, b)
-    assert all(p.requires_grad for p in networks["gan"].parameters())
+    assert all(p.requires_grad for p in networks.parameters())

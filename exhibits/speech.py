@@ -12,16 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from minifp import data, optim
+from minifp import Metric, Task, data, optim
 from minifp.data import DataLoader
-from minifp.data.strings import DIGITS
 from minifp.data.transforms import LogMelSpectrogram, SpecAugment
-from minifp.data.utterances import text_of
-from minifp.lab.error_rates import character_error_rate, error_rate
-from minifp.lab.exhibits.exhibit import Exhibit, Published, taken_apart
-from minifp.lab.metrics import Metric
+from minifp.lab import Exhibit, Published, ablation_exhibit, character_error_rate, error_rate
 from minifp.lab.schedules import cosine
-from minifp.lab.task import Task
 from minifp.models import DeepSpeech2
 from minifp.nn import functional as F
 
@@ -39,14 +34,21 @@ SEARCHED = (
 MARGIN = 5.0  # percent of float32's error rate
 SPEAKERS = ("george", "jackson", "lucas", "nicolas", "theo", "yweweler")
 SEEDS = {"quick": 3, "evening": 8, "full": 20}
+FEW = {"evening": 3, "full": 5}  # seeds of what is trained besides
 # By scale: strings to train with and to test on, and epochs.
 KNOWN = {"quick": (1_000, 300, 6), "evening": (1_000, 2_000, 6), "full": (1_000, 2_000, 8)}
 NEW = {"quick": (1_000, 300, 6), "evening": (3_000, 1_000, 6), "full": (8_000, 2_000, 12)}
+DIGITS = "0123456789"  # label k + 1 is the digit k: 0 is the blank
 FEATURES = 40
 SIZES = {
-    "features": FEATURES, "hidden": 128, "context": 5, "channels": (16, 16),
-    "kernels": ((11, 11), (7, 7)), "strides": ((2, 2), (2, 2)), "dropout": 0.1,
-}  # fmt: skip
+    "features": FEATURES,
+    "hidden": 128,
+    "context": 5,
+    "channels": (16, 16),
+    "kernels": ((11, 11), (7, 7)),
+    "strides": ((2, 2), (2, 2)),
+    "dropout": 0.1,
+}
 BATCH = 50  # utterances that are evaluated together
 METRICS = ("CER", "string error rate")  # what `recognised` returns
 
@@ -72,6 +74,11 @@ def ctc(outputs, labels):
     return F.ctc_loss(log_probs, labels, steps, (labels.numpy() > 0).sum(1))
 
 
+def text_of(labels) -> str:
+    """The digits that labels mean, without blanks."""
+    return "".join(DIGITS[label - 1] for label in labels if label)
+
+
 def recognised(state, test_set) -> dict[str, Any]:
     """Error rates on the test set, and the mean loss. All NaN where a score is.
 
@@ -86,8 +93,8 @@ def recognised(state, test_set) -> dict[str, Any]:
             return dict.fromkeys((*METRICS, "loss"), math.nan)
         losses.append((len(labels), ctc((logits, steps), labels).item()))
         log_probs = F.log_softmax(logits, -1, dtype="float32")
-        said += [text_of(row, DIGITS) for row in F.ctc_greedy_decode(log_probs, steps).labels]
-        meant += [text_of(row, DIGITS) for row in labels.numpy()]
+        said += [text_of(row) for row in F.ctc_greedy_decode(log_probs, steps).labels]
+        meant += [text_of(row) for row in labels.numpy()]
     rate = character_error_rate(said, meant)
     whole = error_rate([[text] for text in said], [[text] for text in meant])
     loss = sum(n * l for n, l in losses) / len(said)
@@ -143,11 +150,8 @@ KNOWN_SPEAKERS = exhibit("spoken-digits", "DeepSpeech 2, known speakers", contro
 EXHIBITS = (
     KNOWN_SPEAKERS,
     *(
-        exhibit(
-            *(f"spoken-digits-without-{who}", f"DeepSpeech 2, {who} is new", who),
-            seeds={"quick": 0, "evening": 3, "full": 5},
-        )
+        exhibit(f"spoken-digits-without-{who}", f"DeepSpeech 2, {who} is new", who, FEW)
         for who in SPEAKERS
     ),
-    taken_apart(KNOWN_SPEAKERS),
+    ablation_exhibit(KNOWN_SPEAKERS),
 )

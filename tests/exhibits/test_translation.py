@@ -11,37 +11,35 @@ from refusals import refuses
 from minifp import data
 from minifp.data import SentencePairs
 from minifp.errors import DataError, MinifpError, ShapeError
-from minifp.lab import Picture
-from minifp.lab.alignments import alignment
-from minifp.lab.exhibits import translation
+from minifp.exhibits import translation
+from minifp.lab import Picture, draw_alignment, translation_scores
 from minifp.lab.run import train
-from minifp.lab.translation_scores import scores_of
 
 ENGLISH = ["A cat sleeps.", "Two dogs run in the park.", "A bird sings on a tall tree."]
 FRENCH = ["Un chat dort.", "Deux chiens courent au parc.", "Un oiseau chante sur un grand arbre."]
 
 
 def test_scores_are_100_for_what_is_the_same_and_say_how_they_were_counted(monkeypatch):
-    found = scores_of(FRENCH, FRENCH)
+    found = translation_scores(FRENCH, FRENCH)
     assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
     assert re.search(r"BLEU .*case:mixed.*tok:13a", found.signatures)
     assert re.search(r"chrF .*nc:6\|nw:0", found.signatures)
-    worse = scores_of([FRENCH[1], *FRENCH[1:]], FRENCH)
+    worse = translation_scores([FRENCH[1], *FRENCH[1:]], FRENCH)
     assert 0 < worse.bleu < found.bleu and 0 < worse.chrf < found.chrf
-    assert scores_of([s.lower() for s in FRENCH], FRENCH).bleu < 100  # capitals count
-    refuses(DataError, "1 translations and 3 references", scores_of, FRENCH[:1], FRENCH)
+    assert translation_scores([s.lower() for s in FRENCH], FRENCH).bleu < 100  # capitals count
+    refuses(DataError, "1 translations and 3 references", translation_scores, FRENCH[:1], FRENCH)
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
-    refuses(MinifpError, r'pip install "minifp\[translation\]"', scores_of, FRENCH, FRENCH)
+    refuses(MinifpError, r'pip install "minifp\[translation\]"', translation_scores, FRENCH, FRENCH)
 
 
 def test_alignments_are_drawn_with_rows_for_the_pieces_of_the_translation(monkeypatch):
     weights = np.array([[1.0, 0.0, 0.0], [0.0, 0.25, 0.75]])
-    found = alignment(weights, ["a", "b", "c"], ["x", "y"])
+    found = draw_alignment(weights, ["a", "b", "c"], ["x", "y"])
     assert isinstance(found, Picture) and found.pixels.shape[1] > found.pixels.shape[0]
-    assert (alignment(weights[::-1], ["a", "b", "c"], ["x", "y"]).pixels != found.pixels).any()
-    refuses(ShapeError, r"expected \(3, 2\)", alignment, weights, ["x", "y"], ["a", "b", "c"])
+    assert (draw_alignment(weights[::-1], ["a", "b", "c"], ["x", "y"]).pixels != found.pixels).any()
+    refuses(ShapeError, r"expected \(3, 2\)", draw_alignment, weights, ["x", "y"], ["a", "b", "c"])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert alignment(weights, ["a", "b", "c"], ["x", "y"]) == "x: a 100%\ny: c 75%, b 25%\n"
+    assert draw_alignment(weights, ["a", "b", "c"], ["x", "y"]) == "x: a 100%\ny: c 75%, b 25%\n"
 
 
 def test_the_task_of_the_gallery_trains_on_any_sentences_and_keeps_what_it_says(monkeypatch):

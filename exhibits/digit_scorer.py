@@ -5,20 +5,15 @@ float32; its weights lie beside this file. What it sees as features are the 32 n
 last layer, each divided by its deviation on the digits it was trained on.
 """
 
-import io
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 import numpy as np
 
-from minifp import nn
-from minifp.autograd.grad_mode import no_grad
-from minifp.autograd.tape import Tensor
+from minifp import Tensor, nn, no_grad, precision, tensor
 from minifp.nn import functional as F
-from minifp.numerics import policy
-from minifp.ops import tensor
 
-WEIGHTS = "digit_scorer.npz"
+WEIGHTS = Path(__file__).with_name("digit_scorer.npz")
 FEATURES = 32
 
 
@@ -45,10 +40,9 @@ class DigitScorer(nn.Module):
 @cache
 def scorer() -> DigitScorer:
     """The trained network, in float32 whatever the precision is."""
-    content = resources.files("minifp.lab.exhibits").joinpath(WEIGHTS).read_bytes()
-    with policy.precision(policy.SINGLE), np.load(io.BytesIO(content), allow_pickle=False) as held:
+    with precision("float32"), np.load(WEIGHTS, allow_pickle=False) as arrays:
         network = DigitScorer()
-        network.load_state_dict({name: held[name].astype(np.float32) for name in held.files})
+        network.load_state_dict({name: arrays[name].astype(np.float32) for name in arrays.files})
     return network.eval()
 
 
@@ -57,7 +51,7 @@ def scored(pictures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     in float32. Those of pictures that are not finite are NaN."""
     network = scorer()
     x = np.ascontiguousarray(pictures, np.float32)
-    with policy.precision(policy.SINGLE), no_grad():
+    with precision("float32"), no_grad():
         h = network.features(tensor(x, device="cpu"))
         p = F.softmax(network.fc2(h), 1)
         return h.numpy() / network.deviation.numpy(), p.numpy()

@@ -8,20 +8,14 @@ on one loss scale.
 """
 
 import numpy as np
+from minifp.exhibits.digit_scorer import scored
 
-from minifp import data, optim
+from minifp import Metric, Task, data, full, optim, rand, tensor, zeros
 from minifp.data import TensorDataset
-from minifp.lab.attachments import Picture
-from minifp.lab.exhibits.digit_scorer import scored
-from minifp.lab.exhibits.exhibit import Exhibit, taken_apart
-from minifp.lab.feature_distance import feature_distance
-from minifp.lab.metrics import Metric
+from minifp.lab import Exhibit, Picture, ablation_exhibit, feature_distance, fixed_noise
 from minifp.lab.schedules import cosine
-from minifp.lab.task import Task
 from minifp.models import DCGAN
 from minifp.nn import functional as F
-from minifp.ops import full, rand, tensor, zeros
-from minifp.runtime import random
 
 SIZE, NOISE, WIDTH = 16, 32, 1 / 8
 LR, BETAS = 2e-4, (0.5, 0.999)  # Radford's
@@ -101,17 +95,19 @@ def evaluate(state, test_set) -> dict:
     """How far MADE pictures are from the test set's, and a grid of those that always the same noise
     becomes, under the number of steps that were made."""
     generator = state.model["gan"].generator
-    drawn = random.Streams(0).uniform((MADE, NOISE), -1.0, 1.0, purpose="shown", call=0)
-    parts = [generator(tensor(drawn[i : i + 100])).numpy() for i in range(0, MADE, 100)]
+    batches = np.split(fixed_noise((MADE, NOISE)), range(100, MADE, 100))
+    parts = [generator(tensor(batch)).numpy() for batch in batches]
     pictures, real = np.concatenate(parts), test_set[np.arange(len(test_set))][0]
     (features, p), (of_real, _) = scored(halved(pictures)), scored(halved(real))
-    found = feature_distance(features, of_real)
-    numbers = {
-        "kernel distance": found.kernel, "low": found.low, "high": found.high,
-        "Frechet distance": found.frechet, "sure": 100 * float(np.mean(p.max(1) > SURE)),
-    }  # fmt: skip
-    shown = Picture(grid(pictures[:SHOWN] / 2 + 0.5))
-    return {**numbers, f"samples after {state.steps} steps": shown}
+    distance = feature_distance(features, of_real)
+    return {
+        "kernel distance": distance.kernel,
+        "low": distance.low,
+        "high": distance.high,
+        "Frechet distance": distance.frechet,
+        "sure": 100 * float(np.mean(p.max(1) > SURE)),
+        f"samples after {state.steps} steps": Picture(grid(pictures[:SHOWN] / 2 + 0.5)),
+    }
 
 
 def grid(pictures: np.ndarray, columns: int = 8, zoom: int = 4, gap: int = 1) -> np.ndarray:
@@ -162,10 +158,8 @@ DIGITS = Exhibit(
     name="gan-digits",
     title="DCGAN, digits",
     claim=CLAIM,
-    published=None,
     task=gan,
     arms=ARMS,
-    seeds={"quick": 3, "evening": 5, "full": 10},
     searched=SEARCHED,
 )
-EXHIBITS = (DIGITS, taken_apart(DIGITS))
+EXHIBITS = (DIGITS, ablation_exhibit(DIGITS))

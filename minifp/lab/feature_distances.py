@@ -16,12 +16,14 @@ import numpy as np
 from minifp.errors import ShapeError
 from minifp.lab.statistics.distributions import t_quantile
 from minifp.lab.statistics.moments import deviation, mean
+from minifp.runtime import random
+from minifp.typing import Ints
 
 CONFIDENCE = 0.9
 
 
 @dataclass(frozen=True)
-class Distance:
+class FeatureDistance:
     """kernel: MMD^2, the mean over groups of the first sample; low, high: its interval, of what
     making pictures again would change. frechet: the Frechet distance of all."""
 
@@ -31,8 +33,10 @@ class Distance:
     frechet: float
 
 
-def feature_distance(samples: np.ndarray, real: np.ndarray, groups: int = 10) -> Distance:
-    """The Distance of features (m, d) from others (n, d).
+def feature_distance(samples: np.ndarray, real: np.ndarray, groups: int = 10) -> FeatureDistance:
+    """Return the FeatureDistance of features (m, d) from others (n, d): the kernel distance of
+    Binkowski et al. 2018 (arXiv:1801.01401) and the Frechet distance of Heusel et al. 2017
+    (arXiv:1706.08500), of no network but that which the features are from.
 
     groups: into how many parts of the same size the made ones are cut, whose MMD^2 are independent
     but for the real ones, which all share; the interval is Student's, of 90%. Raises ShapeError for
@@ -52,14 +56,23 @@ def feature_distance(samples: np.ndarray, real: np.ndarray, groups: int = 10) ->
             "groups: expected two groups or more, of at least two pictures each"
         )
     if not (np.isfinite(samples).all() and np.isfinite(real).all()):
-        return Distance(*[np.nan] * 4)
+        return FeatureDistance(*[np.nan] * 4)
     parts = [samples[i * size : (i + 1) * size] for i in range(groups)]
     of_real = within(real)
     distances = [within(part) + of_real - 2 * kernel(part, real).mean() for part in parts]
     center = mean(distances)
     tail = (1 + CONFIDENCE) / 2
     reach = t_quantile(tail, groups - 1) * deviation(distances) / groups**0.5
-    return Distance(center, center - reach, center + reach, frechet(samples, real))
+    return FeatureDistance(center, center - reach, center + reach, frechet(samples, real))
+
+
+def fixed_noise(shape: Ints, low: float = -1.0, high: float = 1.0) -> np.ndarray:
+    """Return float32 numbers of this shape, uniform in [low, high), the same in every run whatever
+    its seed: what samples are made of that are to be compared. Nothing else is drawn by it.
+
+    Raises ArgumentError for sizes that are no integers, and unless low <= high, both finite.
+    """
+    return random.Streams(0).uniform(shape, low, high, purpose="shown", call=0)
 
 
 def kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:
