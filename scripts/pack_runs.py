@@ -21,7 +21,7 @@ from minifp.report.json_text import json_text
 from minifp.saving import files
 
 PACKED = Path(__file__).resolve().parent / "results" / "runs"
-WHOLE = ("registered.json", "results.json", "weights.json")  # of a comparison, as they are
+REGISTERED = "registered.json"  # of a comparison: what was asked for, and when
 ROWS = 150  # of a course, beside the first: about
 
 
@@ -44,11 +44,8 @@ def pack(folder: Path, packed: Path) -> int:
     count = 0
     for path in sorted(folder.rglob("runs/*.json")):
         target = packed / path.relative_to(folder)
-        for name in WHOLE:
-            whole = path.parent.parent / name
-            if whole.is_file():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(whole, target.parent.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path.parent.parent / REGISTERED, target.parent.parent)
         if not target.exists():
             saved = json.loads(path.read_text(encoding="utf-8"))
             saved["run"]["history"] = thinned(saved["run"]["history"])
