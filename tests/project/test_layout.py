@@ -25,7 +25,7 @@ TAPE = ROOT / "minifp" / "autograd" / "tape.py"
 ROOMS = {
     "words": ("", 73),  # no array and no device
     "derive": ("words", 1_585),  # no array, no machine: what references compute, as graph and text
-    "runtime": ("derive", 8_083),  # no format's rule, no tensor: machines and the process only
+    "runtime": ("derive", 8_089),  # no format's rule, no tensor: machines and the process only
     "numerics": ("runtime", 3_470),  # no tensor: arrays, formats and the rules of both
     "autograd": ("numerics", 2_198),  # no formula of an operation
     "ops": ("autograd", 14_622),  # no state between calls, no cast, and no library but NumPy
@@ -34,10 +34,10 @@ ROOMS = {
     "data": ("ops", 4_441),  # no model
     "training": ("optim", 1_769),  # no data set and no file: one step of whatever model
     "saving": ("training data", 1_781),  # no format of its own where a library has one
-    "models": ("nn", 1_695),  # nothing but layers
+    "models": ("nn", 1_693),  # nothing but layers
     "report": ("saving", 1_916),  # no comparison, no microscope: what their pages are made of
-    "lab": ("models report", 11_407),  # nothing that needs the microscope
-    "exhibits": ("lab minifp", 700),  # nothing but public names: nothing imports it
+    "lab": ("models report", 10_651),  # nothing that needs the microscope
+    "exhibits": ("lab minifp", 752),  # nothing but public names: nothing imports it
     "scope": ("lab", 6_679),  # nothing that changes what it looks at
     "teach": ("scope", 4_782),  # no answer of an exercise
     "compat": ("models saving", 4_059),  # thin: other systems' names for what is here
@@ -45,7 +45,7 @@ ROOMS = {
     "shell": ("teach minifp", 1_934),  # the command line: no work of its own; nothing imports it
     "minifp": ("compat scope", 156),
 }
-MOST, MOST_SHOWING = 78_080, 26_718  # lines of code of all rooms; of those that show results
+MOST, MOST_SHOWING = 78_080, 25_962  # lines of code of all rooms; of those that show results
 SHOWING = ("lab", "scope", "report", "teach", "shell")
 SLACK = 200  # of a room's lines below its number, before that must follow
 FLOORS = {f"minifp.runtime.cpu.{name}": n for n, name in enumerate(("compile", "emit", "kernels"))}
