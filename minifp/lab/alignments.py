@@ -15,7 +15,7 @@ def draw_alignment(
     weights: np.ndarray, source: Sequence[str], target: Sequence[str]
 ) -> Picture | str:
     """Return a Picture of attention weights (T, S), a row for each piece of the translation, from
-    white (0) to black (1), as Bahdanau et al. 2015 (arXiv:1409.0473, figure 3) draw them.
+    white (0) to black (1): figure 3 of Bahdanau et al. 2015 (arXiv:1409.0473), there on black.
 
     source, target: S and T texts. Where matplotlib is missing it is a table, as text. Raises
     ShapeError for weights of another shape.
