@@ -28,23 +28,23 @@ ROOMS = {
     "runtime": ("derive", 8_083),  # no format's rule, no tensor: machines and the process only
     "numerics": ("runtime", 3_470),  # no tensor: arrays, formats and the rules of both
     "autograd": ("numerics", 2_198),  # no formula of an operation
-    "ops": ("autograd", 14_622),  # no state between calls, no cast, and no library but NumPy
-    "nn": ("ops", 4_414),  # no loss scale, no update rule
+    "ops": ("autograd", 14_608),  # no state between calls, no cast, and no library but NumPy
+    "nn": ("ops", 4_408),  # no loss scale, no update rule
     "optim": ("nn", 2_566),  # no loss scale: gradients come unscaled, or with the factor to use
-    "data": ("ops", 4_441),  # no model
-    "training": ("optim", 1_769),  # no data set and no file: one step of whatever model
-    "saving": ("training data", 1_781),  # no format of its own where a library has one
-    "models": ("nn", 1_695),  # nothing but layers
-    "report": ("saving", 1_916),  # no comparison, no microscope: what their pages are made of
-    "lab": ("models report", 11_407),  # nothing that needs the microscope
+    "data": ("ops", 4_342),  # no model
+    "training": ("optim", 1_766),  # no data set and no file: one step of whatever model
+    "saving": ("training data", 1_773),  # no format of its own where a library has one
+    "models": ("nn", 1_694),  # nothing but layers
+    "report": ("saving", 1_907),  # no comparison, no microscope: what their pages are made of
+    "lab": ("models report", 11_278),  # nothing that needs the microscope
     "scope": ("lab", 6_679),  # nothing that changes what it looks at
-    "teach": ("scope", 4_782),  # no answer of an exercise
-    "compat": ("models saving", 4_059),  # thin: other systems' names for what is here
+    "teach": ("scope", 4_692),  # no answer of an exercise
+    "compat": ("models saving", 3_977),  # thin: other systems' names for what is here
     "run": ("compat scope shell", 450),  # PyTorch's scripts as they are: nothing imports it
-    "shell": ("teach minifp", 1_934),  # the command line: no work of its own; nothing imports it
-    "minifp": ("compat scope", 156),
+    "shell": ("teach minifp", 1_847),  # the command line: no work of its own; nothing imports it
+    "minifp": ("compat scope", 153),
 }
-MOST, MOST_SHOWING = 78_080, 26_718  # lines of code of all rooms; of those that show results
+MOST, MOST_SHOWING = 77_549, 26_403  # lines of code of all rooms; of those that show results
 SHOWING = ("lab", "scope", "report", "teach", "shell")
 SLACK = 200  # of a room's lines below its number, before that must follow
 FLOORS = {f"minifp.runtime.cpu.{name}": n for n, name in enumerate(("compile", "emit", "kernels"))}
