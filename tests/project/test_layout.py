@@ -25,21 +25,21 @@ TAPE = ROOT / "minifp" / "autograd" / "tape.py"
 ROOMS = {
     "words": ("", 73),  # no array and no device
     "derive": ("words", 1_585),  # no array, no machine: what references compute, as graph and text
-    "runtime": ("derive", 8_083),  # no format's rule, no tensor: machines and the process only
-    "numerics": ("runtime", 3_470),  # no tensor: arrays, formats and the rules of both
-    "autograd": ("numerics", 2_198),  # no formula of an operation
-    "ops": ("autograd", 14_622),  # no state between calls, no cast, and no library but NumPy
+    "runtime": ("derive", 8_148),  # no format's rule, no tensor: machines and the process only
+    "numerics": ("runtime", 3_478),  # no tensor: arrays, formats and the rules of both
+    "autograd": ("numerics", 2_132),  # no formula of an operation
+    "ops": ("autograd", 14_607),  # no state between calls, no cast, and no library but NumPy
     "nn": ("ops", 4_414),  # no loss scale, no update rule
-    "optim": ("nn", 2_566),  # no loss scale: gradients come unscaled, or with the factor to use
+    "optim": ("nn", 2_576),  # no loss scale: gradients come unscaled, or with the factor to use
     "data": ("ops", 4_441),  # no model
-    "training": ("optim", 1_769),  # no data set and no file: one step of whatever model
+    "training": ("optim", 1_766),  # no data set and no file: one step of whatever model
     "saving": ("training data", 1_781),  # no format of its own where a library has one
     "models": ("nn", 1_695),  # nothing but layers
     "report": ("saving", 1_916),  # no comparison, no microscope: what their pages are made of
     "lab": ("models report", 11_407),  # nothing that needs the microscope
     "scope": ("lab", 6_679),  # nothing that changes what it looks at
     "teach": ("scope", 4_782),  # no answer of an exercise
-    "compat": ("models saving", 4_059),  # thin: other systems' names for what is here
+    "compat": ("models saving", 4_060),  # thin: other systems' names for what is here
     "run": ("compat scope shell", 450),  # PyTorch's scripts as they are: nothing imports it
     "shell": ("teach minifp", 1_934),  # the command line: no work of its own; nothing imports it
     "minifp": ("compat scope", 156),
