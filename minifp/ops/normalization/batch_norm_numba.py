@@ -78,7 +78,7 @@ def add_gradients(dy, x, at, step, rows, width, shift, inverse, along, plain):
             plain[j] += a
 
 
-@parallel
+@parallel(takes_rows=True)
 def batch_moments(chunk, scratch, per, N, C, L, x, means, variances):
     """Mean and variance of each channel: of ROWS rows at a time, joined as Chan, Golub and LeVeque
     (1979) do, in float64.
@@ -116,7 +116,7 @@ def batch_moments(chunk, scratch, per, N, C, L, x, means, variances):
         variances[first + c] = squares[c] / seen
 
 
-@parallel
+@parallel(takes_rows=True)
 def batch_norm_planes(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
     for p in range(chunk * per, min((chunk + 1) * per, N * C)):
         c = p % C
@@ -125,7 +125,7 @@ def batch_norm_planes(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
             store(y, i, (load(x, i) - shift) * scale + bias)
 
 
-@parallel
+@parallel(takes_rows=True)
 def batch_norm_rows(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
     shift, scale = scratch[:WIDTH], scratch[WIDTH : 2 * WIDTH]
     bias, scales = scratch[2 * WIDTH : 3 * WIDTH], scratch[3 * WIDTH :]
@@ -167,7 +167,7 @@ def dx_of_rows(dy, x, at, step, N, width, shift, inverse, scale, along, plain, d
             store(dx, i + j, (load(dy, i + j) - plain[j] - h * along[j]) * scale[j])
 
 
-@parallel
+@parallel(takes_rows=True)
 def batch_norm_gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, dw, db):
     """dx, dw and db of a block of channels: their sums first, and then all of dx."""
     first = chunk * per
@@ -246,9 +246,8 @@ def batch_norm_statistics(x, *, to):
     N, C, L = sizes_of(x)
     m, v = np.empty(C, float32), np.empty(C, float32)
     chunks, per = blocks_of(C, L)
-    batch_moments(
-        chunks, per, N, C, L, flat(x), m, v, cost=x.size * NANOSECONDS, workspace=7 * WIDTH
-    )
+    cost, workspace = x.size * NANOSECONDS, 7 * WIDTH
+    batch_moments(chunks, per, N, C, L, x, m, v, cost=cost, workspace=workspace)
     return downcast(m, to[0]), downcast(v, to[1])
 
 
@@ -261,7 +260,7 @@ def batch_norm_forward(x, w, b, m, v, *, eps, to):
             (batch_norm_planes, N * C, L) if L >= SHORT else (batch_norm_rows, N, C * L)
         )
         chunks, per = spans(count, WORTH // each)
-        arrays = flat(x), single(w), single(b), single(m), single(v), flat(y)
+        arrays = x, single(w), single(b), single(m), single(v), y
         cost = x.size * NANOSECONDS
         kernel(chunks, per, N, C, L, eps, *arrays, cost=cost, workspace=4 * WIDTH)
     return y
@@ -275,7 +274,7 @@ def batch_norm_dx(dy, x, w, m, v, *, eps, constant, to):
     dx, dw, db = np.empty(x.shape, to[0]), np.empty(C, float32), np.empty(C, float32)
     chunks, per = blocks_of(C, L)
     settings = N, C, L, eps, bool(constant)
-    arrays = flat(dy), flat(x), single(w), single(m), single(v), flat(dx), dw, db
+    arrays = dy, x, single(w), single(m), single(v), dx, dw, db
     cost = 2 * x.size * NANOSECONDS
     batch_norm_gradients(chunks, per, *settings, *arrays, cost=cost, workspace=12 * WIDTH)
     return dx, downcast(dw, to[1]), downcast(db, to[2])

@@ -149,11 +149,12 @@ class Kernel:
         self.path, self.__name__, self.__doc__ = fn.__code__.co_filename, fn.__name__, fn.__doc__
 
     def __call__(self, *args):
-        for entry in self.entries:
-            result = entry(*args)
-            if result is not NotImplemented:
-                return result
-        args = self.taken(args)
+        for _ in range(2):  # as they are, and as numba takes them
+            for entry in self.entries:
+                result = entry(*args)
+                if result is not NotImplemented:
+                    return result
+            args = self.taken(args)
         return self.of_numba(*args) if self.is_numbas else self.resolve(args)(*args)
 
     def taken(self, args):
