@@ -326,10 +326,10 @@ def _links(links: Links) -> Markup:
 
 def _table(table: Table) -> Markup:
     head, *rows = _printed(table)
-    name = markup.code if table.code else str
-    place = int(table.is_grouped)
-    cells = [[*row[:place], name(row[place]), *row[place + 1 :]] for row in rows]
-    content = markup.table(table.caption, head, cells, table.text_columns)
+    if table.code:
+        place = int(table.is_grouped)
+        rows = [[*row[:place], markup.code(row[place]), *row[place + 1 :]] for row in rows]
+    content = markup.table(table.caption, head, rows, table.text_columns)
     return markup.details(table.caption, content) if table.is_folded else content
 
 

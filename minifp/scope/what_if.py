@@ -1,12 +1,10 @@
 """What would be lost if a run had been stored in another format, as tables that others can read."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from minifp.numerics.number_format import Format
 from minifp.report.csv_text import csv_text
-from minifp.scope.advice import Advice
 from minifp.scope.histogram import Histogram
-from minifp.scope.observed import ACTIVATIONS, KINDS, WEIGHTS
+from minifp.scope.observed import KINDS
 from minifp.scope.record import Record
 
 LOSSES = {
@@ -14,32 +12,6 @@ LOSSES = {
     "subnormal": Histogram.subnormal,
     "overflow": Histogram.overflowing,
 }
-
-
-class Stored(NamedTuple):
-    """A format, and the shares that it would lose of all steps that were looked at.
-
-    weights, activations: of their numbers that are not 0. advice: on the loss scale of gradients.
-    """
-
-    format: Format
-    weights: float
-    activations: float
-    advice: Advice
-
-
-def stored_in(findings: Record) -> list[Stored]:
-    """What each of the formats in question would lose."""
-    weights, activations = (findings.total(kind) for kind in (WEIGHTS, ACTIVATIONS))
-    return [
-        Stored(
-            format,
-            weights.lost(0, format),
-            activations.lost(0, format),
-            findings.advice(format=format),
-        )
-        for format in findings.formats
-    ]
 
 
 def rows_of(findings: Record) -> list[dict[str, Any]]:

@@ -1,10 +1,12 @@
 """What each format would lose of what was seen, side by side."""
 
-from minifp.report.content import Columns, Part, Section, Table
+from minifp.numerics.number_format import Format
+from minifp.report.content import Columns, Section, Table
 from minifp.report.markup import paragraph
 from minifp.report.words import share_text
+from minifp.scope.advice import Advice
+from minifp.scope.observed import ACTIVATIONS, WEIGHTS
 from minifp.scope.record import Record
-from minifp.scope.what_if import Stored, stored_in
 
 ABOUT = (
     "What each format would lose if it stored the numbers of all observed steps: the share of "
@@ -16,32 +18,39 @@ ABOUT = (
 
 def formats_section(findings: Record) -> Section:
     """The table."""
+    weights, activations = (findings.total(kind) for kind in (WEIGHTS, ACTIVATIONS))
+
+    def advice_for(format: Format) -> Advice:
+        return findings.advice(format=format)
+
     columns: Columns = {
-        "format": lambda s: s.format.name,
-        "weights": lambda s: share_text(s.weights, 1),
-        "activations": lambda s: share_text(s.activations, 1),
-        "gradients": lambda s: share_text(s.advice.lost(0), 1) if s.advice.largest else "-",
-        "at the best S": at_best,
-        "S that do": scales_that_do,
+        "format": lambda f: f.name,
+        "weights": lambda f: share_text(weights.lost(0, f), 1),
+        "activations": lambda f: share_text(activations.lost(0, f), 1),
+        "gradients": lambda f: unscaled(advice_for(f)),
+        "at the best S": lambda f: at_best(advice_for(f)),
+        "S that do": lambda f: scales_that_do(advice_for(f)),
     }
-    stored = stored_in(findings) if findings.steps else []
     caption = "The share that would be lost, of numbers that are not 0"
-    parts: list[Part] = [paragraph(ABOUT), Table.of(caption, stored, columns, text_columns=(5,))]
-    return Section("In other formats", parts if stored else ())
+    table = Table.of(caption, findings.formats, columns, text_columns=(5,))
+    return Section("In other formats", [paragraph(ABOUT), table] if findings.steps else ())
 
 
-def at_best(stored: Stored) -> str:
+def unscaled(advice: Advice) -> str:
+    """What is lost of gradients without a loss scale."""
+    return share_text(advice.lost(0), 1) if advice.largest else "-"
+
+
+def at_best(advice: Advice) -> str:
     """What is lost with the largest scale at which nothing overflows."""
-    advice = stored.advice
     if not advice.largest:
         return "-"
     place = "any" if advice.or_more else f"2^{advice.high}"
     return f"{share_text(advice.lost(advice.high), 1)} at {place}"
 
 
-def scales_that_do(stored: Stored) -> str:
+def scales_that_do(advice: Advice) -> str:
     """The scales that are advised."""
-    advice = stored.advice
     if not advice.largest:
         return "no gradients"
     if not advice.needed:
