@@ -25,10 +25,10 @@ TAPE = ROOT / "minifp" / "autograd" / "tape.py"
 ROOMS = {
     "words": ("", 79),  # no array and no device
     "derive": ("words", 1_582),  # no array, no machine: what references compute, as graph and text
-    "runtime": ("derive", 8_075),  # no format's rule, no tensor: machines and the process only
+    "runtime": ("derive", 8_076),  # no format's rule, no tensor: machines and the process only
     "numerics": ("runtime", 3_415),  # no tensor: arrays, formats and the rules of both
     "autograd": ("numerics", 2_158),  # no formula of an operation
-    "ops": ("autograd", 14_564),  # no state between calls, no cast, and no library but NumPy
+    "ops": ("autograd", 14_563),  # no state between calls, no cast, and no library but NumPy
     "nn": ("ops", 4_421),  # no loss scale, no update rule
     "optim": ("nn", 2_630),  # no loss scale: gradients come unscaled, or with the factor to use
     "data": ("ops", 4_362),  # no model
@@ -38,14 +38,14 @@ ROOMS = {
     "report": ("saving", 2_018),  # no comparison, no microscope: what their pages are made of
     "lab": ("models report", 10_605),  # nothing that needs the microscope
     "exhibits": ("lab minifp", 804),  # nothing but public names: nothing imports it
-    "scope": ("lab", 6_535),  # nothing that changes what it looks at
+    "scope": ("lab", 6_521),  # nothing that changes what it looks at
     "teach": ("scope", 4_692),  # no answer of an exercise
     "compat": ("models saving", 3_978),  # thin: other systems' names for what is here
     "run": ("compat scope shell", 450),  # PyTorch's scripts as they are: nothing imports it
     "shell": ("teach minifp", 1_860),  # the command line: no work of its own; nothing imports it
     "minifp": ("compat scope", 153),
 }
-MOST, MOST_SHOWING = 77_710, 25_710  # lines of code of all rooms; of those that show results
+MOST, MOST_SHOWING = 77_696, 25_696  # lines of code of all rooms; of those that show results
 SHOWING = ("lab", "scope", "report", "teach", "shell")
 SLACK = 200  # of a room's lines below its number, before that must follow
 FLOORS = {f"minifp.runtime.cpu.{name}": n for n, name in enumerate(("compile", "emit", "kernels"))}
