@@ -36,7 +36,7 @@ class Record:
     diagnoses: list[dict] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
-    _advice_by_count: tuple | None = field(default=None, init=False, repr=False, compare=False)
+    _advice: tuple | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def count(self) -> int:
@@ -93,12 +93,10 @@ class Record:
         for a tolerance that is not between 0 and 1, and PrecisionError for no format."""
         check_range("tolerance", tolerance, high=1.0)
         meant = self.gradients_in if format is None else format_of(format)
-        if self._advice_by_count is None or self._advice_by_count[0] != (
-            len(self.steps),
-            self.count,
-        ):
-            self._advice_by_count = (len(self.steps), self.count), {}
-        advice_by_question, key = self._advice_by_count[1], (tolerance, meant)
+        counts = len(self.steps), self.count
+        if self._advice is None or self._advice[0] != counts:
+            self._advice = counts, {}
+        advice_by_question, key = self._advice[1], (tolerance, meant)
         if key not in advice_by_question:
             diagnoses = {d["step"]: d for d in self.diagnoses}
             faults = {n for n, d in diagnoses.items() if d["persists"]}  # of no loss scale's making

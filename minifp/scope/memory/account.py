@@ -79,9 +79,8 @@ class Account(Ledger):
         """An operation is done, backward; it still holds what it read."""
         self.phase = BACKWARD
         for key, entry in list(self.entries.items()):  # of which some may be freed meanwhile
-            if (
-                entry.kind == WORKSPACE and key in self.entries
-            ):  # gradients on their way to their use
+            # Gradients on their way to their use.
+            if entry.kind == WORKSPACE and key in self.entries:
                 self._file(key, ACTIVATION_GRADIENTS, f"from {self._label(node)}")
         self.happened(node)
 
@@ -166,5 +165,5 @@ class Account(Ledger):
 
 def _freed(account: Any, key: Any, owner: int, _: Any) -> None:
     """What a weak reference calls; it does not keep the account alive."""
-    if account() is not None:
-        account().freed(key, owner)
+    if (account := account()) is not None:
+        account.freed(key, owner)
