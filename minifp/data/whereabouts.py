@@ -17,9 +17,8 @@ SETS = {
     "cifar10": (cifar.CIFAR10.files, cifar.CIFAR10.folder, "{}", 170),
     "cifar100": (cifar.CIFAR100.files, cifar.CIFAR100.folder, "{}", 169),
     "multi30k": ([*translations.CHECKSUMS], "", "{}.gz", 2),
-    SOUNDS: ([fsdd.ARCHIVE], "", "{}", 16),
 }
-ALL = (*[name for name in SETS if name != SOUNDS], BCCD, SOUNDS)
+ALL = (*SETS, BCCD, SOUNDS)
 
 
 def whereabouts(dataset: str) -> str:
@@ -59,6 +58,8 @@ def downloaded(dataset: str) -> str:
         return "not in MINIFP_DATA, and downloading it needs pooch"
     if dataset == BCCD:
         names, folder, called, megabytes = [downloads.SUMS], blood_cells.in_cache(), "{}", 8
+    elif dataset == SOUNDS:
+        names, folder, called, megabytes = [fsdd.ARCHIVE], cache, "{}", 16
     else:
         names, inside, called, megabytes = SETS[dataset]
         folder = cache / inside

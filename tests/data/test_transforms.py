@@ -160,7 +160,7 @@ test_arguments_that_cannot_be_are_refused = each_refused(
     (lambda: RandomCrop("32"), "got '32'"),
     (lambda: RandomCrop((2, 1.5)), r"got \(2, 1.5\)"),
     (lambda: RandomCrop(2, padding=-1), "padding=-1: expected an integer, at least 0"),
-    (lambda: RandomCrop(2, padding=(1, 1)), r"got \(1, 1\)"),
+    (lambda: RandomCrop(2, padding=(1, 1)), r"padding=\(1, 1\)"),
     (lambda: RandomHorizontalFlip(1.5), "p must be a probability, 0 to 1, got 1.5"),
     (lambda: RandomHorizontalFlip("a"), "got 'a'"),
     (lambda: RandomHorizontalFlip(float("nan")), "got nan"),
