@@ -19,9 +19,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "project"))
 from test_layout import MOST, MOST_SHOWING, ROOMS, SHOWING, SLACK, room, tree  # noqa: E402, F401
+from test_layout import PARTICIPLES as PARTICIPLES_OF  # noqa: E402, F401
 
 KINDS = {".py", ".cu", ".cuh", ".js"}
 FOLDERS = ("minifp", "models", "exhibits")
+PARTICIPLES = {*"found given kept made shown told wanted".split()}
 LITERAL = r'"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"
 LITERAL_OR_COMMENT = re.compile(rf"({LITERAL})|//[^\n]*|/\*.*?\*/", re.DOTALL)
 LAYOUT = {getattr(tokenize, n) for n in "COMMENT NL NEWLINE INDENT DEDENT ENDMARKER".split()}
@@ -48,6 +50,23 @@ def python_lines(path: Path, text: str) -> set[int]:
             documents.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     blank = {n for n, line in enumerate(text.splitlines(), 1) if not line.strip()}
     return code - documents - blank
+
+
+def participles() -> Counter[str]:
+    """How many variables and parameters of each room have a participle for a name."""
+    names: Counter[str] = Counter()
+    for path, room_name in sources().items():
+        for node in ast.walk(tree(path)) if path.suffix == ".py" else ():
+            if isinstance(node, ast.arg):
+                names[room_name] += node.arg in PARTICIPLES
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names[room_name] += node.id in PARTICIPLES
+    return +names
+
+
+def skips() -> int:
+    """How often the formatter is told to leave lines as they are packed."""
+    return sum(path.read_text(encoding="utf-8").count("# fmt: skip") for path in sources())
 
 
 def sources() -> dict[Path, str]:

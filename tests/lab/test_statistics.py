@@ -93,8 +93,7 @@ def test_looks_that_are_planned_err_as_one_and_later_ones_only_narrow_the_interv
     both = compare_at_looks(SAMPLE, base, 0.25, (8,)), paired.compare_paired(SAMPLE, base, 0.25)
     ours, usual = ([p.low, p.high, p.p_low, p.p_high] for p in both)
     assert ours == pytest.approx(usual, rel=2e-3)
-    priced = [seeds_to_decide(both[1], margin, 0.05) for margin in (0.7, 0.25, 1e-3)]
-    assert priced == [9, 33, 28]  # already, for equivalence, for a difference
+    assert [seeds_to_decide(both[1], m, 0.05) for m in (0.7, 0.25, 1e-3)] == [9, 33, 28]
     few, more, last = (compare_at_looks(SAMPLE[:n], base[:n], 0.7, (3, 4, 6, 8)) for n in (3, 5, 8))
     assert [(p.n, p.decided) for p in (few, more, last)] == [(3, None), (4, 2), (8, 2)]
     assert few.low <= more.low <= last.low < last.high <= more.high and few.needed == 4

@@ -22,6 +22,7 @@ def test_who_adds_code_takes_as_much_away_and_the_numbers_follow():
     assert not wrong, "more lines of code than ROOMS allows, or far less: lower the number"
     assert sum(lines.values()) <= COUNT.MOST
     assert sum(lines[name] for name in COUNT.SHOWING) <= COUNT.MOST_SHOWING
+    assert COUNT.skips() <= 60 and COUNT.participles() <= COUNT.Counter(COUNT.PARTICIPLES_OF)
 
 
 def test_lines_of_code_are_those_without_blanks_comments_and_docstrings(tmp_path):
