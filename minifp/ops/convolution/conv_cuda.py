@@ -169,10 +169,9 @@ def correlation_back(dy, w, b, shape, dtype, groups, windows):
     for at, n in parts_of(N, C * windows.places * windows.count * 4):
         columns = empty((n, *w.shape[:2], windows.count), F32)
         multiply(w, dy[at : at + n].reshape(n, groups, -1, windows.count), columns)
-        part = dx[at : at + n]
-        arrays = columns, 0 if b is None else b, part
+        part, sizes = dx[at : at + n], (n * C, C, *windows.numbers)
         TEXT(X=F32, V=F32, Y=dtype).launch(
-            "fold", blocks_for(part.size), THREADS, *arrays, n * C, C, *windows.numbers
+            "fold", blocks_for(part.size), THREADS, columns, 0 if b is None else b, part, *sizes
         )
         del columns
     return dx
