@@ -192,7 +192,7 @@ class Task:
                 self._refuse("metrics", f"but {name!r} appears twice")
         for m in self.metrics:
             if m.function is None and self.evaluate is None:
-                expected = f"but {m.name!r} has no function, and the task no evaluate"
+                expected = f"but {m.name!r} has no function, and the task has no evaluate"
                 self._refuse("metrics", expected)
 
     def _check_decides(self):
