@@ -5,6 +5,7 @@ whose names and weights these are. original=True is the paper's: 5x5, biases, lo
 normalisation, and two auxiliary classifiers in training, whose losses count 0.3 each.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -135,7 +136,7 @@ class GoogLeNet(nn.Module):
         return GoogLeNetOutputs(scores, *halfway[::-1]) if halfway else scores
 
 
-def with_auxiliary(loss, weight: float = WEIGHT):
+def with_auxiliary(loss: Callable[..., Tensor], weight: float = WEIGHT) -> Callable[..., Tensor]:
     """Return loss(outputs, targets) that also takes outputs with auxiliary scores, as GoogLeNet's
     in training, whose losses are added, times the weight (Szegedy et al. 2014, arXiv:1409.4842).
     """

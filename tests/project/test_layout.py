@@ -28,13 +28,13 @@ ROOMS = {
     "runtime": ("derive", 8_076),  # no format's rule, no tensor: machines and the process only
     "numerics": ("runtime", 3_415),  # no tensor: arrays, formats and the rules of both
     "autograd": ("numerics", 2_158),  # no formula of an operation
-    "ops": ("autograd", 14_563),  # no state between calls, no cast, and no library but NumPy
+    "ops": ("autograd", 14_562),  # no state between calls, no cast, and no library but NumPy
     "nn": ("ops", 4_421),  # no loss scale, no update rule
     "optim": ("nn", 2_630),  # no loss scale: gradients come unscaled, or with the factor to use
     "data": ("ops", 4_363),  # no model
     "training": ("optim", 1_768),  # no data set and no file: one step of whatever model
     "saving": ("training data", 1_773),  # no format of its own where a library has one
-    "models": ("nn", 1_788),  # nothing but layers
+    "models": ("nn", 1_789),  # nothing but layers
     "report": ("saving", 2_018),  # no comparison, no microscope: what their pages are made of
     "lab": ("models report", 10_605),  # nothing that needs the microscope
     "exhibits": ("lab minifp", 804),  # nothing but public names: nothing imports it
