@@ -7,6 +7,7 @@ from minifp.report.pieces import Piece, Style, broken, painted, pieces_of, plain
 
 WIDTH = 100
 GAP = "  "  # between columns
+NARROW = 20  # characters, fewer than which no column is broken into lines
 
 
 def fill(text: str, hang: str = "") -> str:
@@ -37,7 +38,7 @@ def columns(
     what is in Pieces.
 
     The first cell of a row may have several lines, and the last one gets several where the row
-    would be too wide, if it stands left.
+    would be too wide, if it stands left and is not NARROW.
     """
     widths = [max(len(line) for cell in c for line in cell.split("\n")) for c in zip(*rows)]
     last, room = len(widths) - 1, WIDTH - sum(widths[:-1]) - len(GAP) * (len(widths) - 1)
@@ -48,7 +49,7 @@ def columns(
         for i, (cell, width) in enumerate(zip(row, widths)):
             text = cell.split("\n")[0] if "\n" in cell else cell
             pieces, spaces = [*pieces_of(text)], [("", " " * (width - len(text)))]
-            if i == last and i in text_columns and 0 < room < len(text):
+            if i == last and i in text_columns and NARROW <= room < len(text):
                 pieces, *more = broken(text, room)
                 further += [[("", " " * (WIDTH - room)), *rest] for rest in more]
             line += [("", GAP)] * (i > 0)
