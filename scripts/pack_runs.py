@@ -61,6 +61,8 @@ def main() -> None:
     options = parser.parse_args()
     packed = PACKED / options.folder.name
     if not options.back:
+        if not any(options.folder.rglob("runs/*.json")):
+            sys.exit(f"no runs in {options.folder}: expected what --out of a comparison named")
         print(f"{pack(options.folder, packed)} runs packed into {packed}")
     elif not packed.is_dir():
         sys.exit(f"nothing is packed as {options.folder.name}: expected a folder in {PACKED}")

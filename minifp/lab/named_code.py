@@ -54,7 +54,7 @@ def code_named(spec: str) -> Code:
     if path or ".py" in spec:
         file = Path(path or spec).expanduser()
         if not file.is_file():
-            raise ArgumentError(f"{spec!r}: no file {file}")
+            raise ArgumentError(f"{spec!r}: no file {file}: expected the path of a Python file")
         module, content = run_file(file), file.read_bytes()
         return Code(module, str(file.resolve()), name, hashlib.sha256(content).hexdigest())
     place, _, name = spec.partition(":")
@@ -80,7 +80,7 @@ def run_file(path: Path):
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        lines = [f.lineno for f in frames if f.filename == str(path)]
+        lines = [f.lineno for f in frames if f.filename == spec.origin]
         where = f"{path}, line {lines[-1]}" if lines else str(path)
         said = f"{type(error).__name__}: {error}"
         raise ArgumentError(f"the file failed: {where}: {said}") from error

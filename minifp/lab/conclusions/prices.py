@@ -153,8 +153,9 @@ HEAD = ("arm", "pairs", "seeds for a verdict", "core hours more")
 
 def price_rows(comparison, decisive: Mapping[str, Claim]) -> list[list[str]]:
     """Cells under HEAD for each arm that has no verdict, or none that holds together with the
-    others: the seeds with which one is as likely as POWER, by the differences that there are and
-    at the level of Holm's next step, and how long the runs take that are missing."""
+    others: the seeds with which one is as likely as POWER, by the differences that there are, and
+    how long the runs take that are missing. The level is Holm's for all verdicts of the claim, less
+    those that stand in this comparison: where others stand too, fewer seeds are enough."""
     decided, rows = sum(map(is_decided, decisive.values())), []
     for arm, claim in decisive.items():
         if not is_open(comparison, arm, claim):
