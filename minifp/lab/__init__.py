@@ -35,9 +35,10 @@ if TYPE_CHECKING:  # imported when they are first asked for: see `late`
     from minifp.lab.run import Run, train
     from minifp.lab.task import EarlyStopping
     from minifp.lab.translation_metrics import TranslationScores, translation_scores
+    from minifp.lab.where import Where
 
 __all__ = ["EarlyStopping", "Metric", "Run", "schedules", "train"]  # of a task
-__all__ += ["Ablation", "Capacity", "Comparison", "Inference", "Plan", "Row", "Sweep"]
+__all__ += ["Ablation", "Capacity", "Comparison", "Inference", "Plan", "Row", "Sweep", "Where"]
 __all__ += ["ablate", "compare", "evaluate", "largest_batch", "merge", "plan", "sweep"]
 __all__ += ["Exhibit", "Gallery", "Published", "ablation_exhibit", "gallery"]
 # What evaluations are made of.

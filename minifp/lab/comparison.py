@@ -19,7 +19,7 @@ from minifp.lab.environment import environment
 from minifp.lab.results import store
 from minifp.lab.results.folder import alone_in, begin, save
 from minifp.lab.results.origin import Origin, origin_of
-from minifp.lab.results.products import products_of, save_figures
+from minifp.lab.results.products import save_figures
 from minifp.lab.results.summary import read
 from minifp.lab.run import Run
 from minifp.lab.settings import adjusted, canonical, check_data, settings
@@ -27,8 +27,7 @@ from minifp.lab.spending import spend
 from minifp.lab.task import Task
 from minifp.lab.task_info import TaskInfo, dial_note
 from minifp.lab.tasks import load_task
-from minifp.lab.workers.engines import engine_for
-from minifp.lab.workers.in_process import InProcess
+from minifp.lab.where import Where, where_of
 from minifp.lab.workers.request import Request
 from minifp.lab.workers.travel import ticket
 from minifp.report import rendering
@@ -182,71 +181,44 @@ def compare(
     epochs: int | None = None,
     steps: int | None = None,
     dial: int | None = None,
-    out: str | os.PathLike | None = None,
-    figures: str | None = None,
-    progress: bool = True,
-    device: str | None = None,
-    jobs: int = 1,
-    client: Any = None,
     *,
-    style: str | None = None,
-    width: str | float | None = None,
-    font: str | None = None,
-    tensorboard: bool = False,
     pilot: bool = False,
-    keep_weights: bool = False,
     budget: str | float | None = None,
+    **where: Any,
 ) -> Comparison:
     """Train a task in several precisions with several seeds, and return the Comparison.
 
     task: a Task, or an argument of `load_task`. precisions: names, texts such as
     "mixed,loss_scale=off" or Precision objects. seeds: how many (0, 1, ...) or which; 5. epochs,
-    steps, dial: replace the task's own. out: a folder; every finished run is written there at once.
-    Called again with the same folder, only the missing runs are trained, also for more seeds or
-    precisions; a second call at the same time waits for the first. figures: "png", "svg" or "pdf"
-    writes the pictures there too. An interrupt (Ctrl-C) leaves the finished runs in the folder.
-    device: "cpu" or "cuda", by default MINIFP_DEVICE; on a GPU, steps are captured as CUDA graphs
-    if they allow it. jobs: how many runs at a time, each in its own process with one thread, with
-    the same bits as one after another. client: a `distributed.Client` whose workers train (see
-    docs/comparing.md). style, width, font: of pictures, as in Comparison.figures. tensorboard: also
-    write event files, for `tensorboard --logdir`. pilot: whether these runs plan more of them, as
-    in `plan`; the request is recorded before the first run. keep_weights: save the weights of each
-    run in `out`, as checkpoints for `evaluate`; existing runs without weights are repeated. budget:
-    of time for all runs in the folder, such as "2h" or so many seconds: up to `seeds` seeds (32)
-    are spent where a verdict is cheapest, which is read at planned looks (see docs/comparing.md).
+    steps, dial: replace the task's own. pilot: whether these runs plan more of them, as in `plan`;
+    the request is recorded before the first run. budget: of time for all runs in the folder, such
+    as "2h" or so many seconds: up to `seeds` seeds (32) are spent where a verdict is cheapest,
+    which is read at planned looks (see docs/comparing.md). where: out, figures, jobs, device, and
+    what else `fp.lab.Where` has.
 
     Raises ArgumentError for invalid arguments, and for a folder with runs of other settings.
     """
-    out = None if out is None else files.as_path(out)
-    engine, base = engine_for(jobs, client), load_task(task)
+    at, base = where_of("compare", where), load_task(task)
     changes = {"epochs": epochs, "steps": steps, "dial": dial}
     task = adjusted(base, **changes)
-    travels = None if isinstance(engine, InProcess) else ticket(base, changes, task)
+    sent = ticket(base, changes, task) if at.is_elsewhere else None
     precisions, (seeds, limit) = canonical(precisions), seeds_within(budget, seeds, 5)
     if limit and pilot:
         raise ArgumentError("pilot=True and a budget: a budget plans by its own first looks")
-    products = products_of(out, figures, style, width, font, tensorboard)
-    check_keep_weights(keep_weights, out)
     data = check_data(task.data())
-    with alone_in(out):
-        comparison = opened(task, data, precisions, seeds, out, keep_weights)
+    with alone_in(at.folder):
+        comparison = opened(task, data, precisions, seeds, at.folder, at.keep_weights)
         registration.register(comparison, pilot, limit)
-        if out is not None:
-            comparison.origin = origin_of(base, device)
-            begin(comparison, products)
+        if at.folder is not None:
+            comparison.origin = origin_of(base, at.device)
+            begin(comparison, at.products)
         try:
-            train_missing(comparison, task, data, progress, device, engine, travels, limit)
+            train_missing(comparison, task, data, at, sent, limit)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(interrupted([comparison], out)) from None
-        if out is not None:
-            products.write(comparison, out)
+            raise KeyboardInterrupt(interrupted([comparison], at.folder)) from None
+        if at.folder is not None:
+            at.products.write(comparison, at.folder)
     return comparison
-
-
-def check_keep_weights(keep_weights, out) -> None:
-    """Raise ArgumentError where weights are to be kept nowhere."""
-    if keep_weights and out is None:
-        raise ArgumentError("keep_weights=True without out: give the folder to keep them in")
 
 
 def opened(task, data, precisions, seeds, out, keep_weights=False) -> Comparison:
@@ -274,20 +246,15 @@ def opened(task, data, precisions, seeds, out, keep_weights=False) -> Comparison
     )
 
 
-def train_missing(
-    comparison, task, data, progress, device=None, engine=None, ticket=None, budget=None
-) -> None:
+def train_missing(comparison, task, data, where: Where, ticket=None, budget=None) -> None:
     """Train what is missing, all precisions of one seed before the next, saving after each run; of
-    a budget, what it is enough for.
-
-    engine: who trains, this process by default; ticket: how the task gets to another.
-    """
+    a budget, what it is enough for. ticket: how the task gets to other processes."""
 
     def decisive():
         return [decisive_of(comparison)]
 
-    requests, engine = requests_of(comparison, task, data, device, ticket), engine or InProcess()
-    spend(task.name, [comparison], requests, engine, progress, budget, decisive)
+    requests = requests_of(comparison, task, data, where.device, ticket)
+    spend(task.name, [comparison], requests, where.engine, where.progress, budget, decisive)
 
 
 def requests_of(comparison, task, data, device=None, ticket=None) -> list[Request]:

@@ -13,9 +13,9 @@ from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.settings import adjusted, canonical, planned_data
 from minifp.lab.statistics.power import POWER
 from minifp.lab.task import Task
+from minifp.lab.where import Where
 from minifp.report.content import Document
 from minifp.report.documented import Shown
-from minifp.saving import files
 
 
 @dataclass(repr=False)
@@ -65,13 +65,11 @@ def plan(
     return Plan(compare(task, precisions, seeds, pilot=True, **how), power)
 
 
-def looks_ahead(
-    task: Task, precisions, seeds, budget, *, out=None, device=None, jobs: int = 1, **lengths
-) -> Estimate:
+def looks_ahead(task: Task, precisions, seeds, budget, where: Where, **lengths) -> Estimate:
     """The looks that `compare` plans with a budget, and how long runs take until each. Nothing is
     written, and only a few steps are made. Raises as `compare` does."""
     task = adjusted(task, **lengths)
     data, (which, limit) = planned_data(task), seeds_within(budget, seeds, 1)
-    comparison = opened(task, data, canonical(precisions), which, out and files.as_path(out))
-    requests = requests_of(comparison, task, data, device)
-    return estimate_of(len(comparison.asked), requests, jobs, limit)
+    comparison = opened(task, data, canonical(precisions), which, where.folder)
+    requests = requests_of(comparison, task, data, where.device)
+    return estimate_of(len(comparison.asked), requests, where.jobs, limit)

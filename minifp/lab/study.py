@@ -9,8 +9,8 @@ from minifp.lab.comparison import Comparison, interrupted
 from minifp.lab.conclusions.claims import Claim, decisive_of
 from minifp.lab.results import store
 from minifp.lab.results.folder import begin
-from minifp.lab.results.products import Products
 from minifp.lab.spending import spend
+from minifp.lab.where import Where
 from minifp.lab.workers.request import Request
 from minifp.report.documented import Documented
 
@@ -28,31 +28,29 @@ class Study(Documented):
         """What decides on each arm of each comparison."""
         return [*map(decisive_of, self.comparisons)]
 
-    def begin(self, products: Products) -> None:
+    def begin(self, where: Where) -> None:
         """Register what is asked for, and save what there is, before hours of training show that it
         cannot be saved."""
         for comparison in self.comparisons:
             registration.register(comparison, budget=self.budget)
         if self.out is not None:
             for comparison in self.comparisons:
-                begin(comparison, products)
+                begin(comparison, where.products)
             self.save(self.out)
 
-    def train(
-        self, title: str, requests: Sequence[Request], engine, progress: bool, products: Products
-    ) -> None:
+    def train(self, title: str, requests: Sequence[Request], where: Where) -> None:
         """Make the runs that are missing, or those that a budget is enough for, and write what they
         show; without pictures where that ends early."""
-        is_whole = False
+        is_whole, who = False, (where.engine, where.progress)
         try:
-            spend(title, self.comparisons, requests, engine, progress, self.budget, self.decisive)
+            spend(title, self.comparisons, requests, *who, self.budget, self.decisive)
             is_whole = True
         except KeyboardInterrupt:
             raise KeyboardInterrupt(interrupted(self.comparisons, self.out)) from None
         finally:
-            self.keep(products, is_whole)
+            self.keep(where, is_whole)
 
-    def keep(self, products: Products, is_drawn: bool = True) -> None:
+    def keep(self, where: Where, is_drawn: bool = True) -> None:
         """Write the pages of all comparisons, and what they show together; with pictures, if asked
         for and `is_drawn`."""
         for name in self.cached:
@@ -62,7 +60,10 @@ class Study(Documented):
         for comparison in self.comparisons:
             assert comparison.out is not None
             if is_drawn:
-                products.write(comparison, comparison.out)
+                where.products.write(comparison, comparison.out)
             else:
                 comparison.report(comparison.out / store.REPORT)
-        self.save(self.out, products.figures if is_drawn else None)
+        if is_drawn:
+            where.save(self)
+        else:
+            self.save(self.out)

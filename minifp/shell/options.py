@@ -158,8 +158,8 @@ style = choice(
 width = option("--width", "W", "Width of a picture: 3.25in, 85mm, 8.5cm or 240pt.")
 font = option("--font", "NAME", "An installed font for the pictures.")
 tensorboard = flag("--tensorboard", "Write event files, into DIR/tensorboard.")
-# What is made of results beside the page: pictures and event files.
-products = together(figures, style, width, font, tensorboard)
+pictures = together(figures, style, width, font)
+products = together(pictures, tensorboard)  # of results, beside the page
 keep_weights = flag("--keep-weights", "Keep the weights too, in DIR/runs, for `minifp evaluate`.")
 device = choice("--device", ["cpu", "cuda"], "Where to train.  [default: MINIFP_DEVICE, else cpu]")
 jobs = count(
@@ -182,6 +182,16 @@ scheduler = option(
 )
 
 
+quiet = click.option(
+    "-q",
+    "--quiet",
+    "progress",
+    is_flag=True,
+    callback=lambda ctx, param, is_quiet: not is_quiet,
+    help="Show no progress bar.",
+)
+
+
 def workers(command):
     """Options of who trains; the command gets a client of the scheduler, or None, as `client`."""
 
@@ -195,11 +205,11 @@ def workers(command):
     return together(device, jobs, scheduler)(with_client)
 
 
-quiet = click.option(
-    "-q",
-    "--quiet",
-    "progress",
-    is_flag=True,
-    callback=lambda ctx, param, is_quiet: not is_quiet,
-    help="Show no progress bar.",
-)
+def where(help):
+    """What `fp.lab.Where` holds: --out, with what is put there as its help, and all else."""
+    return together(out(help), products, keep_weights, workers, quiet)
+
+
+def here(help):
+    """What of it concerns what trains nothing."""
+    return together(out(help), pictures, device, quiet)

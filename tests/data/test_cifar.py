@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from refusals import refuses
 
-from minifp import data
+from minifp import data, lab
 from minifp.data import cifar, downloads, packed
 from minifp.errors import ArgumentError, DataError
 from minifp.lab.exhibits.showing import estimate
@@ -291,7 +291,7 @@ def test_it_is_downloaded_once_and_not_for_plans_and_only_its_files_are_unpacked
     with downloads.planned():
         assert [*map(len, data.cifar10())] == [50_000, 10_000]  # of black pictures
     for names in ("skips", "translation-en-fr"):
-        refuses(DataError, "a plan downloads nothing", estimate, names, "quick")
+        refuses(DataError, "a plan downloads nothing", estimate, names, "quick", None, lab.Where())
     assert network.asked == []
     with ThreadPool(2) as two:  # programs at once
         (train, _), (same, _) = two.map(lambda _: data.cifar10(), range(2))

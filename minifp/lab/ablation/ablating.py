@@ -1,6 +1,5 @@
 """`ablate`: a comparison of all combinations of techniques, and what it says of each of them."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +12,10 @@ from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.resolution import too_coarse
 from minifp.lab.conclusions.scores import primary
 from minifp.lab.task import Task
+from minifp.lab.where import where_of
 from minifp.numerics import policy
 from minifp.report.content import Document
 from minifp.report.documented import Documented
-from minifp.report.look import look_of
 
 BASELINE = policy.SINGLE
 
@@ -61,8 +60,6 @@ def ablate(
     seeds: int | Iterable[int] = 5,
     *,
     base: str | policy.Precision = "mixed",
-    out: str | os.PathLike | None = None,
-    figures: str | None = None,
     **options: Any,
 ) -> Ablation:
     """Train a task with every combination of the techniques of `base`, and report the effect of
@@ -74,21 +71,19 @@ def ablate(
     of `base`. To take a technique away, its switch is set to off or float16, or the setting of
     `base` for a single product or part is dropped; "loss_scale=128" replaces it instead. A scale
     with nothing left to multiply is off. k techniques make 2^k combinations, plus float32, each
-    trained with every seed. seeds, out, figures and `options` are those of `compare`, which trains
-    them and resumes from `out`. The folder also gets effects.csv, .md and .html and the
-    picture of the effects.
+    trained with every seed. seeds and `options` are those of `compare`, which trains them. `out`
+    also gets effects.csv, .md and .html and the picture of the effects.
 
     Returns an Ablation. Raises ArgumentError as `as_factors`, `combinations` and `compare` do.
     """
-    if options.get("budget") is not None:
+    lengths = {name: options.pop(name, None) for name in ("epochs", "steps", "dial")}
+    if options.pop("budget", None) is not None:
         raise ArgumentError("ablate with a budget: effects have no looks, which a budget needs")
+    at = where_of("ablate", options)
     precision = as_base(base)
     chosen = as_factors(factors, precision)
     cells = combinations(precision, chosen)
     precisions = dict.fromkeys([BASELINE, *cells.values()])
-    compared = compare(task, precisions, seeds, out=out, figures=figures, **options)
-    ablation = Ablation(compared, chosen, cells)
-    if out is not None:
-        looks = (options.get(name) for name in ("style", "width", "font"))
-        ablation.save(out, figures, look_of(*looks))
+    ablation = Ablation(compare(task, precisions, seeds, **lengths, **options), chosen, cells)
+    at.save(ablation)
     return ablation

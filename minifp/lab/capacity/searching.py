@@ -1,6 +1,5 @@
 """`largest_batch`: the most examples whose training step fits a memory, found by trying."""
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +11,10 @@ from minifp.lab.arms import is_control
 from minifp.lab.capacity.sizes import as_bytes
 from minifp.lab.capacity.trial import Trial, Tried, attempt
 from minifp.lab.environment import environment
-from minifp.lab.results.products import products_of
 from minifp.lab.settings import canonical, planned_data
 from minifp.lab.task import Task
 from minifp.lab.tasks import load_task
+from minifp.lab.where import HERE, where_of
 from minifp.lab.workers import room
 from minifp.lab.workers.travel import HOW_TO_GET, ticket
 from minifp.numerics import policy
@@ -82,11 +81,7 @@ def largest_batch(
     task: Task | str,
     memory: str | int,
     precisions: Iterable = PRECISIONS,
-    *,
-    out: str | os.PathLike | None = None,
-    figures: str | None = None,
-    progress: bool = True,
-    device: str | None = None,
+    **where: Any,
 ) -> Capacity:
     """Find the largest batch whose training step fits a memory, in each precision, by trying.
 
@@ -96,25 +91,24 @@ def largest_batch(
     growth of the process is measured and reported too. Each trial is two real steps in its own
     process: the task's batch and twice its size, then the size given by the line through two that
     fit, until one more example does not. A batch larger than the training set repeats examples.
-    out: a folder for largest-batch.json, .csv, .md and .html; figures: the picture too. device: as
-    in `compare`.
+    where: out, figures, style, width, font, device and progress, as in `fp.lab.Where`; `out` gets
+    largest-batch.json, .csv, .md and .html.
 
     Returns a Capacity. Raises ArgumentError for invalid arguments, and if the machine has less free
     memory; TrainingError if the process of a trial dies.
     """
-
     most, names, task = as_bytes(memory), canonical(precisions), load_task(task)
     if any(map(is_control, names)):
         raise ArgumentError(f"precisions={names}: expected precisions, not controls")
-    on = as_device(None) if device is None else device
+    at = where_of("largest_batch", where, HERE)
+    on = as_device(None) if at.device is None else at.device
     if on == "cpu":
         check_room(memory, most)
-    products_of(out, figures)
-    if out is not None:
-        files.check_writable(files.as_path(out) / "largest-batch.json")
+    if at.folder is not None:
+        files.check_writable(at.folder / "largest-batch.json")
     examples, sent = len(planned_data(task)[0]), ticket(task, {}, task)
     limits = []
-    with bar_of(task.name, progress) as bar:
+    with bar_of(task.name, at.progress) as bar:
         for name in names:
             limit = Limit(name)
             limits.append(limit)
@@ -123,8 +117,7 @@ def largest_batch(
                 limit.trials.append(outcome(Trial(sent, name, batch, most, on)))
                 bar.update()
     capacity = Capacity(task.name, most, examples, limits, environment())
-    if out is not None:
-        capacity.save(out, figures)
+    at.save(capacity)
     return capacity
 
 

@@ -23,11 +23,7 @@ from minifp.shell.results import pictured, show
 @options.option("--base", "NAME", "The precision to take them from.", default="mixed")
 @options.seeds
 @options.length
-@options.out("Keep results, pictures and pages in this folder, and resume from what is there.")
-@options.products
-@options.keep_weights
-@options.workers
-@options.quiet
+@options.where("Keep results, pictures and pages in this folder, and resume from what is there.")
 def ablate(task, data, factors, seeds, **how):
     """Find out which techniques of mixed-precision training TASK needs.
 

@@ -20,18 +20,14 @@ from minifp.shell.results import pictured, show
 @options.seeds_beside("5")
 @options.budget
 @options.length
-@options.out(
-    "Keep results, pictures and report in this folder, each run as it ends. The same command "
-    "trains what is missing."
-)
-@options.products
-@options.keep_weights
-@options.workers
 @options.flag(
     "--plan", "Run a pilot: say how many seeds are needed. With --budget: only show its looks."
 )
-@options.quiet
-def compare(task, data, precisions, seeds, budget, plan, **how):
+@options.where(
+    "Keep results, pictures and report in this folder, each run as it ends. The same command "
+    "trains what is missing."
+)
+def compare(task, data, precisions, seeds, budget, epochs, steps, dial, plan, **how):
     """Train TASK once for each precision and seed, and say what differs.
 
     All precisions of a seed start from the same weights and see the same batches, so runs are
@@ -51,13 +47,13 @@ def compare(task, data, precisions, seeds, budget, plan, **how):
             f"no TASK: name one of {', '.join(BUILT_IN)}, or file.py:name. Put it before "
             "--precision, which takes all words up to the next option"
         )
-    chosen, arms = load_task(task, data), precisions or ("float32", "mixed")
+    chosen, arms, at = load_task(task, data), precisions or ("float32", "mixed"), pictured(**how)
+    lengths = {"epochs": epochs, "steps": steps, "dial": dial}
     if plan and budget is not None:
-        asked = {k: how[k] for k in ("epochs", "steps", "dial", "out", "device", "jobs")}
-        click.echo(looks_ahead(chosen, arms, seeds, budget, **asked).text())
+        click.echo(looks_ahead(chosen, arms, seeds, budget, lab.Where(**at), **lengths).text())
         return
     try:
-        comparison = lab.compare(chosen, arms, seeds, pilot=plan, budget=budget, **pictured(**how))
+        comparison = lab.compare(chosen, arms, seeds, **lengths, pilot=plan, budget=budget, **at)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(finished_before_interrupt(how["out"])) from None
     show(lab.Plan(comparison) if plan else comparison, REPORT, **how)

@@ -31,10 +31,7 @@ from minifp.shell.results import pictured, show
 @options.count(
     "--repeats", "Time N passes and take the median. Precisions take turns.", default=REPEATS
 )
-@options.out("Keep all numbers, the page and the pictures in this folder.")
-@options.figures
-@options.device
-@options.quiet
+@options.here("Keep all numbers, the page and the pictures in this folder.")
 def evaluate(checkpoints, precisions, **how):
     """Judge trained weights in several number formats, without training.
 

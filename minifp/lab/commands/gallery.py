@@ -15,15 +15,11 @@ from minifp.shell.results import pictured, show
 @click.option("--quick", "scale", flag_value="quick", help="A few minutes, to see how it works.")
 @click.option("--full", "scale", flag_value="full", help="All pictures and more seeds.")
 @options.seeds_beside("the scale's")
-@options.out("Keep everything in this folder, and resume from what is there.")
-@options.figures
-@options.keep_weights
 @click.option("--bathtub", is_flag=True, help="Add SSD at constant loss scales from 1 to 2^40.")
 @options.budget
 @options.dry_run
-@options.workers
-@options.quiet
-def gallery(names, scale, seeds, bathtub, dry_run, **how):
+@options.where("Keep everything in this folder, and resume from what is there.")
+def gallery(names, scale, seeds, bathtub, budget, dry_run, **how):
     """Test claims of the literature, or your own, with small networks and data.
 
     NAME is a part of the paper that introduced mixed-precision training, or a single network, such
@@ -63,9 +59,9 @@ def gallery(names, scale, seeds, bathtub, dry_run, **how):
     chosen, scale = names or ("classification",), scale or "evening"
     if bathtub and "bathtub" not in chosen:
         chosen = (*chosen, "bathtub")
+    at = pictured(**how)
     if dry_run:
-        asked = {name: how[name] for name in ("out", "device", "jobs", "keep_weights", "budget")}
-        click.echo(estimate(chosen, scale, seeds, **asked).text())
+        click.echo(estimate(chosen, scale, seeds, lab.Where(**at), budget).text())
         return
-    results = lab.gallery(chosen, scale, seeds=seeds, look=look, **pictured(**how))
+    results = lab.gallery(chosen, scale, seeds=seeds, look=look, budget=budget, **at)
     show(results, f"{NAME}.html", **how)

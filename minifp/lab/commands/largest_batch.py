@@ -20,10 +20,7 @@ from minifp.shell.results import pictured, show
     required=True,
 )
 @options.precisions
-@options.out("Keep all trials, the page and the picture in this folder.")
-@options.figures
-@options.device
-@options.quiet
+@options.here("Keep all trials, the page and the picture in this folder.")
 def largest_batch(task, data, memory, precisions, **how):
     """Find the largest batch of TASK whose training step fits a memory size.
 

@@ -22,13 +22,12 @@ from minifp.shell.results import pictured, show
 )
 @options.seeds_beside("5")
 @options.length
-@options.out("Keep all cells in this folder, and resume from what is there.")
-@options.figures
 @options.budget
 @options.dry_run
-@options.workers
-@options.quiet
-def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, dry_run, **how):
+@options.where("Keep all cells in this folder, and resume from what is there.")
+def sweep(
+    task, data, precisions, settings, grid, seeds, epochs, steps, dial, budget, dry_run, **how
+):
     """Compare precisions at every point of a grid of settings.
 
     --set takes names with values: lr=1e-4..1e-1:5 is five values with equal ratios, lr=0..0.1:5:lin
@@ -62,10 +61,11 @@ def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, dr
             hint = "leave out the task and its options"
             raise click.UsageError(f"--grid {grid} already says what to train: {hint}")
         whole = read_grid(grid)
+    at = pictured(**how)
     if dry_run:
-        click.echo(estimate(whole, how["out"], how["device"], how["jobs"], how["budget"]).text())
+        click.echo(estimate(whole, lab.Where(**at), budget).text())
         return
-    show(lab.sweep(grid=whole, **pictured(**how)), f"{NAME}.html", **how)
+    show(lab.sweep(grid=whole, budget=budget, **at), f"{NAME}.html", **how)
 
 
 def named(text: str) -> tuple[str, str]:

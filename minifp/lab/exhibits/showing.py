@@ -1,6 +1,5 @@
 """`gallery`: train what tests each claim, all in one go, and say what came out."""
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
 from minifp.lab.budget import seeds_within
-from minifp.lab.comparison import Comparison, check_keep_weights, opened, requests_of
+from minifp.lab.comparison import Comparison, opened, requests_of
 from minifp.lab.conclusions.claims import Claim, adjusted, claims_of
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits.catalog import groups, meant_by, task_at
@@ -23,17 +22,14 @@ from minifp.lab.exhibits.failures import failures
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.results.folder import alone_in
 from minifp.lab.results.origin import origin_of
-from minifp.lab.results.products import Products, products_of
 from minifp.lab.settings import canonical, check_data
 from minifp.lab.study import Study
-from minifp.lab.workers.engines import engine_for
-from minifp.lab.workers.in_process import InProcess
+from minifp.lab.where import Where, where_of
 from minifp.lab.workers.request import Request
 from minifp.lab.workers.travel import ticket
 from minifp.numerics import policy
 from minifp.report import words
 from minifp.report.content import Document
-from minifp.saving import files
 
 BASE = "mixed"  # whose techniques are taken away where an exhibit is ablated
 
@@ -97,13 +93,13 @@ class Gallery(Study):
         """What decides on each arm of each exhibit, adjusted over all lines of the same claim."""
         return claims_together(self.exhibits, self.comparisons)
 
-    def keep(self, products: Products, is_drawn: bool = True) -> None:
+    def keep(self, where: Where, is_drawn: bool = True) -> None:
         """Write all pages, those of ablations that are whole too."""
-        super().keep(products, is_drawn)
+        super().keep(where, is_drawn)
         for ablation in self.ablations.values():
             place = ablation.comparison.out
             if is_drawn and place is not None:
-                ablation.save(place, products.figures)
+                ablation.save(place, where.products.figures, where.products.look)
 
     def document(self) -> Document:
         """All that is shown of it: see minifp/report/content.py."""
@@ -131,15 +127,9 @@ def gallery(
     scale: str = "evening",
     *,
     seeds: int | Iterable[int] | None = None,
-    out: str | os.PathLike | None = None,
-    figures: str | None = None,
-    progress: bool = True,
-    device: str | None = None,
-    jobs: int = 1,
-    client: Any = None,
-    keep_weights: bool = False,
     look: Callable | None = None,
     budget: str | float | None = None,
+    **where: Any,
 ) -> Gallery:
     """Test claims on small networks and data, those of the literature or your own, and return the
     Gallery.
@@ -149,26 +139,20 @@ def gallery(
     "mine.py:spirals"; or an Exhibit itself. scale: "quick", a
     few minutes to see how it works; "evening", some hours; or "full", with all pictures and more
     seeds: `minifp gallery --dry-run` says how long that takes here. seeds: instead of the scale's.
-    out: a folder that keeps a folder for each exhibit, as `compare` does, and gallery.json, .csv,
-    .md and .html; the same call resumes from there. look: a function that observes exhibits before
-    training, such as `minifp.scope.beforehand.look`, which `minifp gallery` uses. The other
-    arguments are those of `compare`; a budget is for all exhibits together, but for what is taken
-    apart, whose effects have no looks.
+    look: a function that observes exhibits before training, such as
+    `minifp.scope.beforehand.look`, which `minifp gallery` uses. budget: as in `compare`, for all
+    exhibits together, but for what is taken apart, whose effects have no looks. where: as in
+    `fp.lab.Where`; `out` keeps a folder for each exhibit, as `compare` writes it, and gallery.json,
+    .csv, .md and .html.
 
     Raises ArgumentError for what is not there, and for a file that fails, naming the line.
     """
-    out = None if out is None else files.as_path(out)
-    engine = engine_for(jobs, client)
-    products = products_of(out, figures)
-    travels = not isinstance(engine, InProcess)
-    with alone_in(out):
-        shown, wanted = found(
-            names, scale, seeds, out, device, travels, keep_weights=keep_weights, budget=budget
-        )
-        shown.begin(products)
-        look_beforehand(shown, look, progress)
-        title = words.plural(len(shown.exhibits), "exhibit")
-        shown.train(title, wanted, engine, progress, products)
+    at = where_of("gallery", where)
+    with alone_in(at.folder):
+        shown, requests = read_gallery(names, scale, seeds, at, budget)
+        shown.begin(at)
+        look_beforehand(shown, look, at.progress)
+        shown.train(words.plural(len(shown.exhibits), "exhibit"), requests, at)
     return shown
 
 
@@ -185,42 +169,34 @@ def look_beforehand(shown: Gallery, look: Callable | None, progress: bool) -> No
 
 
 @planned()
-def estimate(
-    names, scale, seeds=None, out=None, device=None, jobs: int = 1, *, keep_weights: bool = False,
-    budget: str | float | None = None,
-) -> Estimate:  # fmt: skip
+def estimate(names, scale, seeds, where: Where, budget=None) -> Estimate:
     """How many runs are missing, and about how long they take, so many at a time; of a budget,
     until each look."""
-    out = None if out is None else files.as_path(out)
-    shown, wanted = found(
-        names, scale, seeds, out, device, keep_weights=keep_weights, budget=budget
-    )  # fmt: skip
-    return estimate_of(sum(len(c.asked) for c in shown.comparisons), wanted, jobs, shown.budget)
+    shown, requests = read_gallery(names, scale, seeds, where, budget)
+    count = sum(len(c.asked) for c in shown.comparisons)
+    return estimate_of(count, requests, where.jobs, shown.budget)
 
 
-def found(
-    names, scale, seeds, out, device=None, travels=False, *, keep_weights=False, budget=None
-) -> tuple[Gallery, list[Request]]:
+def read_gallery(names, scale, seeds, where: Where, budget=None) -> tuple[Gallery, list[Request]]:
     """The gallery as its folder holds it, and the runs that are missing. Nothing is written."""
     check_choice("scale", scale, SCALES)
-    check_keep_weights(keep_weights, out)
     chosen = chosen_of(names, scale, seeds, budget is not None)
-    shown, wanted = Gallery(scale, chosen, [], out), []
+    shown, requests = Gallery(scale, chosen, [], where.folder), []
     for exhibit in shown.exhibits:
         task = task_at(exhibit, scale)
         which, shown.budget = seeds_within(budget, seeds, exhibit.seeds.get(scale, 0))
         data, cells = check_data(task.data()), cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
-        place = None if out is None else files.place_within(out, exhibit.name)
-        comparison = opened(task, data, arms, which, place, keep_weights)
-        comparison.origin = origin_of(task, device)
+        place = where.place(exhibit.name)
+        comparison = opened(task, data, arms, which, place, where.keep_weights)
+        comparison.origin = origin_of(task, where.device)
         if cells:
             factors = as_factors(DEFAULT, as_base(BASE))
             shown.ablations[exhibit.name] = Ablation(comparison, factors, cells)
-        sent = ticket(task, {}, task) if travels else None
+        sent = ticket(task, {}, task) if where.is_elsewhere else None
         shown.comparisons.append(comparison)
-        wanted += requests_of(comparison, task, data, device, sent)
-    return shown, wanted
+        requests += requests_of(comparison, task, data, where.device, sent)
+    return shown, requests
 
 
 def chosen_of(names, scale, seeds, of_budget=False) -> list[Exhibit]:

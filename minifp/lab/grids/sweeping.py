@@ -15,16 +15,13 @@ from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.grids.grid import CELLS, PRECISIONS, SEEDS, Grid, grid_of, read_grid
 from minifp.lab.grids.points import Point, points_of
 from minifp.lab.results.folder import alone_in
-from minifp.lab.results.products import products_of
 from minifp.lab.settings import check_data
 from minifp.lab.study import Study
 from minifp.lab.task import Task
-from minifp.lab.workers.engines import engine_for
-from minifp.lab.workers.in_process import InProcess
+from minifp.lab.where import Where, where_of
 from minifp.lab.workers.request import Request
 from minifp.lab.workers.travel import ticket
 from minifp.report.content import Document
-from minifp.saving import files
 
 
 @dataclass(repr=False)
@@ -67,13 +64,8 @@ def sweep(
     epochs: int | None = None,
     steps: int | None = None,
     dial: int | None = None,
-    out: str | os.PathLike | None = None,
-    figures: str | None = None,
-    progress: bool = True,
-    device: str | None = None,
-    jobs: int = 1,
-    client: Any = None,
     budget: str | float | None = None,
+    **where: Any,
 ) -> Sweep:
     """Compare precisions at every point of a grid of settings, and return the Sweep.
 
@@ -81,23 +73,21 @@ def sweep(
     "dynamic"]}. A name is a setting of the optimizer (lr, weight_decay, ...), a field of the task
     (batch_size, accumulate, clip_norm, epochs, steps, dial), or a switch of the precision
     (loss_scale, master_weights, reduce, ...), which float32 does not take. grid: a TOML file with
-    all this, instead of the other arguments. out: a folder that keeps a folder for each cell, as
-    `compare` does, and sweep.json, .csv, .md and .html; the same call resumes from there. The
-    other arguments are those of `compare`; a budget is for all cells together.
+    all this, instead of the other arguments. epochs, steps, dial, budget: as in `compare`; a budget
+    is for all cells together. where: as in `fp.lab.Where`; `out` keeps a folder for each cell, as
+    `compare` writes it, and sweep.json, .csv, .md and .html.
 
     Raises ArgumentError for invalid settings, or settings without effect, before anything is
     trained.
     """
     lengths = {"epochs": epochs, "steps": steps, "dial": dial}
     whole = the_grid(task, set, precisions, seeds, grid, lengths)
-    engine, out = engine_for(jobs, client), None if out is None else files.as_path(out)
-    products = products_of(out, figures)
-    with alone_in(out):
-        swept, requests = read_sweep(whole, out, device, not isinstance(engine, InProcess))
+    at = where_of("sweep", where)
+    with alone_in(at.folder):
+        swept, requests = read_sweep(whole, at)
         swept.budget = seeds_within(budget, whole.seeds, SEEDS)[1]
-        swept.begin(products)
-        title = f"{whole.task.name}, {len(swept.comparisons)} cells"
-        swept.train(title, requests, engine, progress, products)
+        swept.begin(at)
+        swept.train(f"{whole.task.name}, {len(swept.comparisons)} cells", requests, at)
     return swept
 
 
@@ -117,24 +107,24 @@ def the_grid(task, set, precisions, seeds, grid, lengths) -> Grid:
     return grid if isinstance(grid, Grid) else read_grid(grid)
 
 
-def read_sweep(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Request]]:
+def read_sweep(grid: Grid, where: Where) -> tuple[Sweep, list[Request]]:
     """The sweep as its folder holds it, and the runs that are missing, all cells of one seed before
     the next seed, so that the whole grid is seen early. Nothing is written."""
     data, arms = check_data(grid.base.data()), list(grid.arms())
     comparisons, requests = [], []
     for cell in grid.cells():
         task = grid.task_of(cell)
-        place = None if out is None else files.place_within(out, CELLS, cell.name)
-        comparison = opened(task, data, arms, grid.seeds, place)
-        sent = ticket(grid.base, {**grid.lengths, **cell.settings}, task) if travels else None
+        place, changes = where.place(CELLS, cell.name), {**grid.lengths, **cell.settings}
+        comparison = opened(task, data, arms, grid.seeds, place, where.keep_weights)
+        sent = ticket(grid.base, changes, task) if where.is_elsewhere else None
         comparisons.append(comparison)
-        requests += requests_of(comparison, task, data, device, sent)
+        requests += requests_of(comparison, task, data, where.device, sent)
     requests.sort(key=lambda one: grid.seeds.index(one.seed))
-    return Sweep(grid, comparisons, out), requests
+    return Sweep(grid, comparisons, where.folder), requests
 
 
 @planned()
-def estimate(grid: Grid, out=None, device=None, jobs: int = 1, budget=None) -> Estimate:
+def estimate(grid: Grid, where: Where, budget=None) -> Estimate:
     """How many runs of a grid are missing, and about how long they take, so many at a time."""
-    out, limit = None if out is None else files.as_path(out), seeds_within(budget, grid.seeds, 1)[1]
-    return estimate_of(grid.runs, read_sweep(grid, out, device)[1], jobs, limit)
+    limit = seeds_within(budget, grid.seeds, 1)[1]
+    return estimate_of(grid.runs, read_sweep(grid, where)[1], where.jobs, limit)

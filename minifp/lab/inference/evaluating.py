@@ -17,9 +17,9 @@ from minifp.lab.environment import environment
 from minifp.lab.inference import costs
 from minifp.lab.inference.checkpoints import Trained, open_all
 from minifp.lab.inference.predictions import Changed, Predictions, changed, predictions_of
-from minifp.lab.results.products import products_of
 from minifp.lab.settings import canonical
 from minifp.lab.state import State
+from minifp.lab.where import HERE, where_of
 from minifp.numerics import policy
 from minifp.numerics.formats import float32, is_narrow
 from minifp.report.content import Document
@@ -122,10 +122,7 @@ def evaluate(
     examples: int | None = None,
     batch: int | None = None,
     repeats: int = REPEATS,
-    out: str | os.PathLike | None = None,
-    figures: str | None = None,
-    progress: bool = True,
-    device: str | None = None,
+    **where: Any,
 ) -> Inference:
     """Judge trained weights on their test sets in several precisions, and return the Inference.
 
@@ -136,9 +133,9 @@ def evaluate(
     minifp's: code named by a file is never run.
     examples: how many of the test set, the first ones, by default all. batch: examples in a batch
     of which time and bytes are measured, by default that of an evaluation, four times the task's.
-    repeats: timed passes; the median counts, and precisions take turns. out: a folder for
-    evaluation.json, .csv, .md, .html and changed.csv; figures: the pictures too, as "png", "svg"
-    or "pdf". device: as in `compare`.
+    repeats: timed passes; the median counts, and precisions take turns. where: out, figures, style,
+    width, font, device and progress, as in `fp.lab.Where`; `out` gets evaluation.json, .csv, .md,
+    .html and changed.csv.
 
     Raises ArgumentError for invalid arguments, and CheckpointError for a file that is not a
     checkpoint, does not name its task, or belongs to another one.
@@ -148,16 +145,14 @@ def evaluate(
     for name, count in (("batch", batch), ("examples", examples)):
         if count is not None:
             check_count(name, count)
-    products_of(out, figures)
-    if out is not None:
-        folder = files.as_path(out)
-        files.check_writable(folder / "evaluation.json")
-    with default_device(device), one_thread():
+    at = where_of("evaluate", where, HERE)
+    if at.folder is not None:
+        files.check_writable(at.folder / "evaluation.json")
+    with default_device(at.device), one_thread():
         trained = open_all(checkpoints, task, data, examples)
-        judged = list(each(trained, names, batch, repeats, progress))
+        judged = list(each(trained, names, batch, repeats, at.progress))
     inference = Inference(names, judged, repeats, get_num_threads(), environment())
-    if out is not None:
-        inference.save(out, figures)
+    at.save(inference)
     return inference
 
 

@@ -5,6 +5,7 @@ import os
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from textwrap import shorten
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from minifp.errors import ArgumentError
 from minifp.lab.comparison import Comparison
 from minifp.lab.results import store
 from minifp.lab.results.folder import save
-from minifp.lab.results.products import products_of
 from minifp.lab.run import Run
+from minifp.lab.where import PRODUCTS, where_of
 from minifp.lab.workers import carry_out
 from minifp.report.json_text import json_text
 from minifp.saving import files
@@ -27,23 +28,19 @@ SHOWN = 5  # of what differs
 def merge(
     *folders: str | os.PathLike,
     out: str | os.PathLike | None = None,
-    figures: str | None = None,
-    style: str | None = None,
-    width: str | float | None = None,
-    font: str | None = None,
-    tensorboard: bool = False,
+    **where: Any,
 ) -> Comparison:
     """Put the runs of several folders together, and return the Comparison of all of them.
 
     folders: at least two that `compare` wrote. out: a new folder for the result, which is there as
-    a whole or not at all; None only looks whether they fit. figures, style, width, font,
-    tensorboard: as in `compare`.
+    a whole or not at all; None only looks whether they fit. where: figures, style, width, font and
+    tensorboard, as in `fp.lab.Where`.
 
     Raises ArgumentError, naming what differs, for folders of other settings, data, task or margin;
     for a run that two folders have with different results (times may differ, bits may not); and for
     a folder `out` that holds something already.
     """
-    products = products_of(out, figures, style, width, font, tensorboard)
+    at = where_of("merge", {"out": out, **where}, ("out", *PRODUCTS))
     paths = [files.as_path(folder) for folder in folders]
     if len({path.resolve() for path in paths}) < max(2, len(paths)):
         raise ArgumentError(
@@ -72,7 +69,7 @@ def merge(
             contents[named] = store.text_of(run, whole.config)
             contents |= {folder / n: files.read_within(path, n) for n in store.beside(path, run)}
         save(whole, folder, contents)
-        products.write(whole, folder)
+        at.products.write(whole, folder)
     whole.out = files.as_path(out)
     return whole
 
