@@ -209,13 +209,13 @@ def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
 
 
 def test_a_dry_run_counts_what_is_missing_and_writes_nothing(tmp_path):
-    grid = grid_of(blobs(), SET, seeds=2, epochs=2)
-    whole = estimate(grid, fp.lab.Where(tmp_path / "new"))
+    grid, where = grid_of(blobs(), SET, seeds=2, epochs=2), fp.lab.Where(tmp_path / "new")
+    whole = estimate(grid, where)
     assert (whole.runs, len(whole.missing), len(whole.costs)) == (12, 12, 3)
     assert whole.seconds > 0 and "12 runs: about" in whole.text()
     assert not [*tmp_path.iterdir()]
     fp.sweep(grid=grid_of(blobs(), SET, seeds=1, epochs=2), out=tmp_path / "new", progress=False)
-    assert "12 runs, 6 of which are there: about" in estimate(grid, fp.lab.Where(tmp_path / "new")).text()
+    assert "12 runs, 6 of which are there: about" in estimate(grid, where).text()
 
 
 def test_the_time_of_a_sweep_is_that_of_its_steps_and_evaluations():
