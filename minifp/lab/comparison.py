@@ -45,7 +45,7 @@ class Comparison(Shown):
     asked: the (precision, seed) pairs of the last call. config: the settings that all runs share.
     origin: where it comes from. registered: claims made before the runs: see registration.py.
     out: its folder, if any. keeps_weights: whether the weights of each run are saved there.
-    known_distances: see divergence.py.
+    known_distances: see divergence.py. where: of the call that made it.
     """
 
     task: TaskInfo
@@ -61,6 +61,7 @@ class Comparison(Shown):
     out: Path | None = None
     keeps_weights: bool = False
     known_distances: dict = field(default_factory=dict, compare=False)
+    where: Where = field(default_factory=Where, compare=False)
 
     @property
     def baseline(self) -> str:
@@ -208,6 +209,7 @@ def compare(
     data = check_data(task.data())
     with alone_in(at.folder):
         comparison = opened(task, data, precisions, seeds, at.folder, at.keep_weights)
+        comparison.where = at
         registration.register(comparison, pilot, limit)
         if at.folder is not None:
             comparison.origin = origin_of(base, at.device)

@@ -12,7 +12,6 @@ from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.resolution import too_coarse
 from minifp.lab.conclusions.scores import primary
 from minifp.lab.task import Task
-from minifp.lab.where import where_of
 from minifp.numerics import policy
 from minifp.report.content import Document
 from minifp.report.documented import Documented
@@ -76,14 +75,12 @@ def ablate(
 
     Returns an Ablation. Raises ArgumentError as `as_factors`, `combinations` and `compare` do.
     """
-    lengths = {name: options.pop(name, None) for name in ("epochs", "steps", "dial")}
-    if options.pop("budget", None) is not None:
+    if options.get("budget") is not None:
         raise ArgumentError("ablate with a budget: effects have no looks, which a budget needs")
-    at = where_of("ablate", options)
     precision = as_base(base)
     chosen = as_factors(factors, precision)
     cells = combinations(precision, chosen)
     precisions = dict.fromkeys([BASELINE, *cells.values()])
-    ablation = Ablation(compare(task, precisions, seeds, **lengths, **options), chosen, cells)
-    at.save(ablation)
+    ablation = Ablation(compare(task, precisions, seeds, **options), chosen, cells)
+    ablation.comparison.where.save(ablation)
     return ablation
