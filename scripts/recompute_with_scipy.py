@@ -5,7 +5,8 @@
 Read are the runs in scripts/results (gallery.csv, results.json) and what was concluded from them
 (gallery.json, verdicts.json, results.json, evaluation.json). Of minifp comes only what is claimed
 of an exhibit, its margin and its arms, and none of its statistics. gallery.json is held to the
-rules of when it was written: differences, never ratios, and each verdict by itself.
+rules of when it was written: differences, never ratios, and each verdict by itself. Of a budget,
+bounds are held to their level by simulation, and intervals to the bounds; p values are left out.
 """
 
 import argparse
@@ -59,6 +60,18 @@ def of_pairs(ours, theirs, margin=None, relative=False) -> dict:
     return {**found, "verdict": verdict[0] if verdict else "INCONCLUSIVE"}
 
 
+def at_looks(ours, theirs, margin: float, budget: dict) -> dict:
+    """The interval that all looks of a budget until now have in common, and its verdict."""
+    d, low, high = np.subtract(ours, theirs), -math.inf, math.inf
+    for n, bound in zip(budget["looks"], budget["bounds"]):
+        if n <= len(d):
+            half = bound * stats.sem(d[:n])
+            low, high = max(low, d[:n].mean() - half), min(high, d[:n].mean() + half)
+    verdict = "DIFFERENT" if low > margin or high < -margin else "INCONCLUSIVE"
+    verdict = "EQUIVALENT" if -margin < low and high < margin else verdict
+    return {"difference": d.mean(), "low": low, "high": high, "verdict": verdict}
+
+
 def one_sided(d, at: float, way: str) -> float:
     """The p value of a t test against one side."""
     if np.ptp(d) == 0:
@@ -100,6 +113,19 @@ def hold(place: str, told: dict, found: dict, names) -> None:
             wrong.append(f"{place}, {name}: recorded {a}, SciPy {b}")
 
 
+def hold_level(place: str, budget: dict, times: int = 200_000) -> None:
+    """How often Student's t of normal numbers is beyond its bound at any look, against the level,
+    within five standard errors."""
+    d, crossed = np.random.default_rng(0).normal(size=(times, budget["looks"][-1])), False
+    for n, bound in zip(budget["looks"], budget["bounds"]):
+        crossed |= stats.ttest_1samp(d[:, :n], 0, axis=1).statistic > bound
+    share, level = float(np.mean(crossed)), budget["level"]
+    if abs(share - level) < 5 * math.sqrt(level / times):
+        agreed["level"] += 1
+    else:
+        wrong.append(f"{place}: bounds are crossed in {share:.2%}, expected {level:.0%}")
+
+
 def ends_of(rows: list[dict]) -> tuple[Ends, Ends]:
     """The metric of the runs that finished, and 0 for those that did not."""
     runs = {(r["arm"], int(r["seed"])): r for r in rows}
@@ -124,8 +150,10 @@ def of_gallery(folder: Path, name: str) -> None:
     families, is_new = defaultdict(list), name == "verdicts.json"
     for e in told["exhibits"]:
         exhibit, place = known()[e["name"]], f"{folder.name}/{name}, {e['name']}"
-        task = exhibit.task(whole["scale"])
+        task, budget = exhibit.task(whole["scale"]), (claimed[e["name"]] or [{}])[-1].get("budget")
         margin, relative = task.margin, task.relative
+        if budget:
+            hold_level(place, budget)
         if not is_new:
             registered = claimed[e["name"]]
             margin = registered[-1]["claims"]["margin"] if registered else margin
@@ -139,10 +167,12 @@ def of_gallery(folder: Path, name: str) -> None:
             found = of_pairs(*pairs_of(ends, arm), margin, relative) if values else {}
             if arm == BASELINE or not found:
                 continue
+            if budget:
+                found = at_looks(*pairs_of(ends, arm), margin, budget)
             if any(a == arm and (BASELINE, seed) in ends for a, seed in lost):
                 found["verdict"] = "DIVERGED"
             hold(f"{place}, {arm}", r, found, ("difference", "low", "high", "verdict"))
-            if r["verdict"] in ("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE"):
+            if not budget and r["verdict"] in ("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE"):
                 families[e["claim"]].append((f"{place}, {arm}", r, found))
         of_effects(place, exhibit, e.get("effects", ()), ends, margin, relative, is_new)
     for family in families.values():

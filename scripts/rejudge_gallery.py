@@ -32,7 +32,8 @@ from minifp.report.json_text import json_text
 from minifp.report.rendering import markdown
 
 RESULTS = Path(__file__).resolve().parent / "results" / "gallery"
-WINGS = ("classification", "detection", "language", "translation", "speech", "gan")
+WINGS = ("classification", "detection", "detection-digits", "language")
+WINGS += ("translation", "speech", "gan")
 KEPT = ("name", "title", "claim", "finding", "results", "effects", "combinations")
 
 
@@ -47,6 +48,7 @@ def gallery_of(wing: str) -> Gallery:
         cells = cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
         comparison = comparison_of(exhibit, told, of["settings"], arms, own)
+        comparison.registered = of["registered"]  # with the looks of a budget
         shown.comparisons.append(comparison)
         if cells:
             factors = as_factors(DEFAULT, as_base(BASE))
