@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +209,7 @@ def compare(
     data = check_data(task.data())
     with alone_in(at.folder):
         comparison = opened(task, data, precisions, seeds, at.folder, at.keep_weights)
-        comparison.where = at
+        comparison.where = replace(at, client=None)  # which cannot be pickled
         registration.register(comparison, pilot, limit)
         if at.folder is not None:
             comparison.origin = origin_of(base, at.device)
