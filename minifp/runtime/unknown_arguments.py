@@ -135,8 +135,9 @@ def answer_to(function: Callable[..., Any], args: tuple, settings: dict[str, Any
     signature = signature_of(function, args)
     if not binds(signature, args, settings):
         name = title(function, args)
-        known = [n for n in signature.parameters if n not in ("self", "cls")]
-        told = f"{name}({', '.join(known)})"
+        own = [p for n, p in signature.parameters.items() if n not in ("self", "cls")]
+        plain = [p.replace(default=p.empty, annotation=p.empty) for p in own]
+        known, told = [p.name for p in plain], f"{name}{inspect.Signature(plain)}"
         for argument in settings:
             if argument not in known:
                 return f"{name}: no argument {argument!r}: {advice(name, argument, known)}; {told}"
