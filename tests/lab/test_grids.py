@@ -125,16 +125,16 @@ def test_the_files_of_a_sweep_have_every_run_and_point(tmp_path, monkeypatch):
     monkeypatch.setattr(products, "save_figures", lambda *given: [])
     swept = fp.sweep(
         *(blobs(), SET, ["float32", "mixed"], 2),
-        **{"steps": 2, "out": tmp_path, "figures": "svg", "progress": False},
+        **{"steps": 2, "out": tmp_path, "figures": "svg", "style": "paper", "progress": False},
     )
-    with open(tmp_path / "sweep.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = [*csv.DictReader((tmp_path / "sweep.csv").read_text("utf-8").splitlines())]
     assert len(rows) == 12 and {r["loss_scale"] for r in rows} == {"", "1", "dynamic"}
     held = json.loads((tmp_path / "sweep.json").read_text("utf-8"))
     assert held["grid"]["set"] == {"lr": [0.001, 0.01], "loss_scale": [1, "dynamic"]}
     assert [p["mean"] for p in held["points"]] == [p.mean for p in swept.points]
     names = sorted(p.name for p in tmp_path.glob("*.svg"))
     assert names == ["lr-and-loss-scale.svg", "over-loss-scale.svg", "over-lr.svg"]
+    assert (tmp_path / "captions.txt").is_file()
     page = (tmp_path / "sweep.html").read_text("utf-8")
     assert 'href="cells/lr%3D0.01/report.html"' in page and page.count('<svg class="panel"') == 3
     assert "4 cells" not in swept.table() and "2 cells of 3 arms and 2 seeds" in swept.table()
