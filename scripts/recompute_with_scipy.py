@@ -5,8 +5,8 @@
 Read are the runs in scripts/results (gallery.csv, results.json) and what was concluded from them
 (gallery.json, verdicts.json, results.json, evaluation.json). Of minifp comes only what is claimed
 of an exhibit, its margin and its arms, and none of its statistics. gallery.json is held to the
-rules of when it was written: differences, never ratios, and each verdict by itself. Of a budget,
-bounds are held to their level by simulation, and intervals to the bounds; p values are left out.
+rules of when it was written: what was registered, and each verdict by itself. Of a budget, bounds
+are held to their level by simulation, and intervals to the bounds; p values are left out.
 """
 
 import argparse
@@ -154,10 +154,10 @@ def of_gallery(folder: Path, name: str) -> None:
         margin, relative = task.margin, task.relative
         if budget:
             hold_level(place, budget)
-        if not is_new:
-            registered = claimed[e["name"]]
-            margin = registered[-1]["claims"]["margin"] if registered else margin
-            relative = False
+        claims = (claimed[e["name"]] or [{}])[-1].get("claims", {})
+        is_other = claims.get("metric_name", task.metric_name) != task.metric_name
+        if is_other or not is_new:
+            margin, relative = claims.get("margin", margin), claims.get("relative", False)
         ends, lost = ends_of([row for row in rows if row["exhibit"] == e["name"]])
         results = e.get("results") or {r["arm"]: r for r in e.get("responses", ())}
         for arm, r in results.items():

@@ -4,8 +4,9 @@
     python scripts/rejudge_gallery.py --check    # writes nothing; fails where one does not follow
 
 gallery.md and gallery.json are what was said when the runs were made. The runs are in gallery.csv:
-how each ended and the metric, which is all that verdicts need. Losses over the steps are not
-recorded: two runs that end at the same metric count as different ones.
+how each ended and the metric, which is all that verdicts need. Where an exhibit's metric is another
+one today, the registered one counts. Losses over the steps are not recorded: two runs that end at
+the same metric count as different ones.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import json
 import math
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -24,6 +26,7 @@ from minifp.lab.exhibits import lines_part
 from minifp.lab.exhibits.catalog import known
 from minifp.lab.exhibits.gallery_document import document
 from minifp.lab.exhibits.showing import BASE, Gallery, cells_of
+from minifp.lab.registration import LATER
 from minifp.lab.run import Run
 from minifp.lab.settings import canonical
 from minifp.lab.task_info import TaskInfo
@@ -47,8 +50,7 @@ def gallery_of(wing: str) -> Gallery:
         own = [row for row in rows if row["exhibit"] == exhibit.name]
         cells = cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
-        comparison = comparison_of(exhibit, told, of["settings"], arms, own)
-        comparison.registered = of["registered"]  # with the looks of a budget
+        comparison = comparison_of(exhibit, told, of, arms, own)
         shown.comparisons.append(comparison)
         if cells:
             factors = as_factors(DEFAULT, as_base(BASE))
@@ -56,15 +58,28 @@ def gallery_of(wing: str) -> Gallery:
     return shown
 
 
-def comparison_of(exhibit, told: dict, settings: dict, arms: list[str], rows: list[dict]):
-    """The Comparison of an exhibit's recorded runs."""
-    task = exhibit.task(told["scale"])
+def comparison_of(exhibit, told: dict, of: dict, arms: list[str], rows: list[dict]):
+    """The Comparison of an exhibit's recorded runs, judged by the looks of a budget if there was
+    one."""
+    task, settings = exhibit.task(told["scale"]), of["settings"]
     (examples,) = re.findall(r"(\d+) examples", settings["test data"])
-    info = TaskInfo.of(task, range(int(examples)))
+    info = judged_by(TaskInfo.of(task, range(int(examples))), of["registered"])
     runs = [run_of(row, settings["steps"]) for row in rows if row["arm"] in arms]
     seeds = sorted({run.seed for run in runs})
     asked = [(run.precision, run.seed) for run in runs]
-    return Comparison(info, task.dial, arms, seeds, runs, settings, told["environment"], asked)
+    comparison = Comparison(
+        info, task.dial, arms, seeds, runs, settings, told["environment"], asked
+    )
+    comparison.registered = of["registered"]
+    return comparison
+
+
+def judged_by(info: TaskInfo, registered: list[dict]) -> TaskInfo:
+    """What is claimed today, or, where another metric was recorded, what was claimed of that."""
+    claims = registered[-1]["claims"] if registered else {"metric_name": info.metric_name}
+    if claims["metric_name"] == info.metric_name:
+        return info
+    return replace(info, **{**LATER, **claims})
 
 
 def run_of(row: dict, steps: int) -> Run:
