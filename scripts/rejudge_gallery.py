@@ -35,7 +35,7 @@ from minifp.report.json_text import json_text
 from minifp.report.rendering import markdown
 
 RESULTS = Path(__file__).resolve().parent / "results" / "gallery"
-WINGS = ("classification", "detection", "detection-digits", "language")
+WINGS = ("classification", "detection", "detection-digits", "detection-cells", "language")
 WINGS += ("translation", "speech", "gan")
 KEPT = ("name", "title", "claim", "finding", "results", "effects", "combinations")
 

@@ -245,10 +245,7 @@ FAILING, BETTER = replace(SCALED, expects="fails"), replace(SCALED, expects="bet
 ])  # fmt: skip
 def test_a_finding_is_what_the_verdicts_say(exhibit, without, scaled, said):
     arms = dict(zip(exhibit.tested, (without, scaled)))
-    rows = {
-        arm: Row(arm, n=5, verdict=verdict, needed=7, difference=-9.0)
-        for arm, verdict in arms.items()
-    }
+    rows = {a: Row(a, n=5, verdict=v, needed=7, difference=-9.0) for a, v in arms.items()}
     came = {exhibit.tested[0]: Counter({NOTHING: 2})}
     line = Line(exhibit, Row("float32", n=5), rows, came, 1.0, claims=dict.fromkeys(rows, CLAIM))
     assert re.search(said, finding(line))
@@ -264,6 +261,9 @@ def test_a_finding_says_on_how_little_it_rests_and_a_run_how_it_came_to_nothing(
         "loss scaling (weak, of 3 pairs; by its test loss; not with Holm's correction for 9 "
         "claims, adjusted p 0.36)"
     )
+    failing = replace(line, exhibit=FAILING, failures={arms[0]: Counter({NOTHING: 3})})
+    failing.tested[arms[0]] = replace(row, verdict="DIFFERENT", difference=-9.0)
+    assert "it fails (3 of 3 learned nothing; weak, of 3 pairs; by" in finding(failing)
     line.baseline.mean = 14.0  # of ten classes
     assert finding(line).startswith("float32 itself has learned nothing")
     base, losses = Run("float32", 0, metric=80.0), {"loss": [1.0, 2.0]}

@@ -76,10 +76,13 @@ def after_holm(claim) -> list[str]:
     return [f"With Holm's correction for {count} claims it does not hold (adjusted p: {p:.2g})."]
 
 
-def limits(claim, decided_by: str = "") -> str:
+def limits(claim, decided_by: str = "", before: tuple[str, ...] = ()) -> str:
     """What takes from a verdict, in brackets: few pairs, that another score decided, that it does
-    not hold together with the other claims, signs of differences; empty where nothing does."""
-    texts = [f"weak, of {words.plural(claim.pairs, 'pair')}"] if claim.is_weak else []
+    not hold together with the other claims, signs of differences; empty where nothing does.
+
+    before: what else the brackets hold, first.
+    """
+    texts = [*before, *([f"weak, of {words.plural(claim.pairs, 'pair')}"] if claim.is_weak else [])]
     texts += [f"by its {decided_by}"] if decided_by else []
     texts += look_text(claim)
     if not holds_together(claim):

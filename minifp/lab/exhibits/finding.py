@@ -26,28 +26,29 @@ def finding(line) -> str:
     said = {"matches": unneeded, "fails": needing, "better": bettering}[line.exhibit.expects](line)
     if line.exhibit.is_own:
         said = said.replace("as in the paper", "as claimed", 1)
-    return f"{said}{basis(line)}"
+    return said
 
 
-def basis(line) -> str:
-    """What the verdict without loss scaling rests on, where that is less than one would think."""
+def basis(line, *before: str) -> str:
+    """What the verdict without loss scaling rests on, where that is less than one would think, in
+    brackets behind what is known before."""
     row = line.without
-    if row.verdict not in (EQUIVALENT, DIFFERENT):
-        return ""
-    return limits(
-        line.claims[row.precision], "" if row.decided_by == line.metric else row.decided_by
-    )
+    if row.verdict == DIVERGED:
+        return f" ({'; '.join(before)})" if before else ""
+    decided_by = "" if row.decided_by == line.metric else row.decided_by
+    return limits(line.claims[row.precision], decided_by, before)
 
 
 def unneeded(line) -> str:
     """Of the claim that no loss scaling is needed."""
     verdict = line.without.verdict
     if verdict == EQUIVALENT:
-        return "as in the paper, mixed precision matches float32 without loss scaling"
+        return f"as in the paper, mixed precision matches float32 without loss scaling{basis(line)}"
     matching = matches(line)
     if verdict in (DIFFERENT, DIVERGED):
         more = f"with {matching} it does" if matching else "nor, so far, with it"
-        return f"not as in the paper: without loss scaling it does not match float32; {more}"
+        alone = f"without loss scaling it does not match float32{basis(line)}"
+        return f"not as in the paper: {alone}; {more}"
     return undecided(line)
 
 
@@ -65,9 +66,9 @@ def needing(line) -> str:
         return undecided(line)
     if verdict == EQUIVALENT or (verdict == DIFFERENT and not is_worse(line)):
         how = "matches" if verdict == EQUIVALENT else "ends better than"
-        return f"not as in the paper: without loss scaling mixed precision {how} float32"
+        return f"not as in the paper: without loss scaling it {how} float32{basis(line)}"
     how = failures_text(line.failures[line.without.precision], line.without.n)
-    began = f"without loss scaling it fails ({how or 'it ends worse'})"
+    began = f"without loss scaling it fails{basis(line, how or 'it ends worse')}"
     others = [row for row in line.scaled if row.verdict != EQUIVALENT]
     if not others:
         return f"as in the paper, {began}, and with {matching} it matches float32"
@@ -85,13 +86,13 @@ def needing(line) -> str:
 
 def bettering(line) -> str:
     """Of the claim that without loss scaling it ends better than float32."""
-    verdict = line.without.verdict
+    verdict, mixed = line.without.verdict, "without loss scaling mixed precision"
     if verdict == DIFFERENT and not is_worse(line):
-        return "as in the paper, without loss scaling mixed precision ends better than float32"
+        return f"as in the paper, {mixed} ends better than float32{basis(line)}"
     if verdict == EQUIVALENT:
-        return "not as in the paper: without loss scaling mixed precision is no better: it matches"
+        return f"not as in the paper: {mixed} is no better: it matches{basis(line)}"
     if verdict in (DIFFERENT, DIVERGED):
-        return "not as in the paper: without loss scaling mixed precision ends worse"
+        return f"not as in the paper: {mixed} ends worse{basis(line)}"
     return undecided(line)
 
 
