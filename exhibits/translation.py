@@ -142,6 +142,7 @@ def translation(
         goal="min",
         margin=MARGIN,
         relative=True,
+        loss_margin=math.log1p(MARGIN / 100),  # as the loss is the perplexity's logarithm
         metrics=[Metric("BLEU", margin=1.0), Metric("chrF")],
         evaluate=partial(evaluate, language=source),
         collate=collate_pairs,

@@ -60,8 +60,12 @@ def of_pairs(ours, theirs, margin=None, relative=False) -> dict:
     return {**found, "verdict": verdict[0] if verdict else "INCONCLUSIVE"}
 
 
-def at_looks(ours, theirs, margin: float, budget: dict) -> dict:
+def at_looks(ours, theirs, margin: float, relative: bool, budget: dict) -> dict:
     """The interval that all looks of a budget until now have in common, and its verdict."""
+    if relative:
+        told = at_looks(*np.log((ours, theirs)), math.log1p(margin / 100), False, budget)
+        ends = ("difference", "low", "high")
+        return {**told, **{name: 100 * math.expm1(told[name]) for name in ends}}
     d, low, high = np.subtract(ours, theirs), -math.inf, math.inf
     for n, bound in zip(budget["looks"], budget["bounds"]):
         if n <= len(d):
@@ -168,7 +172,7 @@ def of_gallery(folder: Path, name: str) -> None:
             if arm == BASELINE or not found:
                 continue
             if budget:
-                found = at_looks(*pairs_of(ends, arm), margin, budget)
+                found = at_looks(*pairs_of(ends, arm), margin, relative, budget)
             if any(a == arm and (BASELINE, seed) in ends for a, seed in lost):
                 found["verdict"] = "DIVERGED"
             hold(f"{place}, {arm}", r, found, ("difference", "low", "high", "verdict"))

@@ -256,14 +256,14 @@ def test_a_finding_says_on_how_little_it_rests_and_a_run_how_it_came_to_nothing(
     row = Row(arms[0], n=3, verdict="EQUIVALENT", weak=True, pairs=3, decided_by="test loss")
     line = Line(SCALED, Row("float32", n=3), {arms[0]: row, arms[1]: row}, {}, 1.0, "accuracy")
     judged = {"verdict": "EQUIVALENT", "holm": {"equivalent": 0.36}, "together": 9}
-    line.claims[arms[0]] = replace(CLAIM, pairs=3, **judged)
+    line.claims |= dict.fromkeys(arms, replace(CLAIM, pairs=3, **judged))
     assert finding(line).endswith(
         "loss scaling (weak, of 3 pairs; by its test loss; not with Holm's correction for 9 "
         "claims, adjusted p 0.36)"
     )
     failing = replace(line, exhibit=FAILING, failures={arms[0]: Counter({NOTHING: 3})})
     failing.tested[arms[0]] = replace(row, verdict="DIFFERENT", difference=-9.0)
-    assert "it fails (3 of 3 learned nothing; weak, of 3 pairs; by" in finding(failing)
+    assert re.search(r"\(3 of 3 learned nothing; weak.*S = 1 \(weak, of 3", finding(failing))
     line.baseline.mean = 14.0  # of ten classes
     assert finding(line).startswith("float32 itself has learned nothing")
     base, losses = Run("float32", 0, metric=80.0), {"loss": [1.0, 2.0]}

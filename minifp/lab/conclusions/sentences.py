@@ -84,7 +84,6 @@ def limits(claim, decided_by: str = "", before: tuple[str, ...] = ()) -> str:
     """
     texts = [*before, *([f"weak, of {words.plural(claim.pairs, 'pair')}"] if claim.is_weak else [])]
     texts += [f"by its {decided_by}"] if decided_by else []
-    texts += look_text(claim)
     if not holds_together(claim):
         count, p = words.plural(claim.together, "claim"), claim.holm_of_verdict
         texts.append(f"not with Holm's correction for {count}, adjusted p {p:.2g}")

@@ -29,11 +29,11 @@ def finding(line) -> str:
     return said
 
 
-def basis(line, *before: str) -> str:
-    """What the verdict without loss scaling rests on, where that is less than one would think, in
-    brackets behind what is known before."""
-    row = line.without
-    if row.verdict == DIVERGED:
+def basis(line, *before: str, row=None) -> str:
+    """What a verdict rests on, where that is less than one would think, in brackets behind what is
+    known before. row: that of an arm; by default without loss scaling."""
+    row = row or line.without
+    if row.verdict not in (EQUIVALENT, DIFFERENT):
         return f" ({'; '.join(before)})" if before else ""
     decided_by = "" if row.decided_by == line.metric else row.decided_by
     return limits(line.claims[row.precision], decided_by, before)
@@ -72,7 +72,7 @@ def needing(line) -> str:
     others = [row for row in line.scaled if row.verdict != EQUIVALENT]
     if not others:
         return f"as in the paper, {began}, and with {matching} it matches float32"
-    broken = [called(row.precision) for row in others if row.verdict in (DIFFERENT, DIVERGED)]
+    broken = [of(line, row) for row in others if row.verdict in (DIFFERENT, DIVERGED)]
     if broken:
         also = f"; with {matching} it does" if matching else ""
         return (
@@ -98,13 +98,17 @@ def bettering(line) -> str:
 
 def matches(line) -> str:
     """The loss scales with which it matches float32, in words; empty for none."""
-    return words.listed([called(r.precision) for r in line.scaled if r.verdict == EQUIVALENT])
+    return words.listed([of(line, row) for row in line.scaled if row.verdict == EQUIVALENT])
+
+
+def of(line, row) -> str:
+    """An arm by its loss scale, with what its verdict rests on."""
+    return f"{called(row.precision)}{basis(line, row=row)}"
 
 
 def is_worse(line) -> bool:
     """Whether it ends worse without loss scaling."""
-    difference = line.without.difference or 0.0
-    return difference < 0 if line.goal == "max" else difference > 0
+    return (line.without.difference or 0.0) * (1 if line.goal == "max" else -1) < 0
 
 
 def seeds(row) -> str:

@@ -37,7 +37,7 @@ def speech(has_data: bool) -> tuple[str, Any]:
 def translation(has_data: bool) -> tuple[str, Any]:
     """Sentences, judged by their perplexity, with the dial at 10; or an LSTM on Shakespeare."""
     if has_data:
-        by_surprise: dict = {"metric_name": "perplexity", "goal": "min", "metrics": [], "margin": 5}
+        by_surprise: dict = {"metrics": [], "relative": False, "margin": 5}
         sentences = load_task("translation-en-fr:quick")
         return "Translation", replace(sentences, dial=10, steps=200, **by_surprise)
     settings: dict = {"model": lambda: models.CharLSTM(65, hidden=64), "schedule": None, "dial": 14}
